@@ -81,6 +81,9 @@ func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 	if err != nil {
 		return nil, nil, wrongUse(err)
 	}
+	if err := p.KeepsReplicas(f.out); err != nil {
+		return nil, nil, wrongUse(err)
+	}
 	former := p.Former(f.out)
 	changed, err := p.Write(f.out)
 	for _, line := range former {

@@ -96,6 +96,28 @@ func TestPlanLeavesAHostOut(t *testing.T) {
 	}
 }
 
+// A plan that would leave replicas without a server is refused, and nothing is written.
+func TestPlanKeepsReplicas(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "inventory.yaml")
+	const inventory = "security: insecure\nsettings: {node: {run_as: nobody}}\nhosts:\n  - {name: \"m{1-3}\", address: \"10.0.0.{1-3}\", roles: [nats, master, frontend, node], slots: 1}\n"
+	plan := func(text string) (int, string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var errs bytes.Buffer
+		return run(t.Context(), []string{"cluster", "plan", file}, strings.NewReader(""), io.Discard, &errs), errs.String()
+	}
+	if code, errs := plan(inventory); code != exitDone {
+		t.Fatalf("status %d, %s", code, errs)
+	}
+	if code, errs := plan(strings.ReplaceAll(inventory, "{1-3}", "{2-4}")); code != exitUsage || !strings.Contains(errs, `the NATS server of host "m1" is left out`) {
+		t.Errorf("status %d, %s", code, errs)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "pigeon-plan", "hosts", "m4")); err == nil {
+		t.Error("a refused plan was written")
+	}
+}
+
 // An authority that cannot be written is no mistake in the inventory: a script may try again.
 func TestPlanCannotBeWritten(t *testing.T) {
 	file, out := twoHosts(t), filepath.Join(t.TempDir(), "plan")

@@ -46,6 +46,39 @@ func TestFormerHosts(t *testing.T) {
 	}
 }
 
+// A host with a NATS server that keeps replicas is replaced under its name.
+func TestReplicasStayWithTheirNames(t *testing.T) {
+	const head, server = "security: insecure\nservice_manager: none\nhosts:\n  - {name: m, address: 10.0.0.9, roles: [master, frontend, node], slots: 1}\n", "  - {name: %s, address: 10.0.0.%d, roles: [%s]}\n"
+	three := func(third string, address int, roles string) string {
+		return head + fmt.Sprintf(server, "a", 1, roles) + fmt.Sprintf(server, "b", 2, "nats") + fmt.Sprintf(server, third, address, "nats")
+	}
+	for name, c := range map[string]struct{ before, after, refused string }{
+		"the same":            {three("c", 3, "nats, master"), three("c", 3, "nats, master"), ""},
+		"another address":     {three("c", 3, "nats, master"), three("c", 4, "nats, master"), ""},
+		"another name":        {three("c", 3, "nats, master"), three("d", 4, "nats, master"), `the NATS server of host "c" is left out`},
+		"without the role":    {three("c", 3, "nats, master"), head + fmt.Sprintf(server, "a", 1, "master") + fmt.Sprintf(server, "b", 2, "nats"), `the NATS server of host "a" is left out`},
+		"it keeps nothing":    {three("c", 3, "nats"), three("d", 4, "nats"), ""},
+		"without standbys":    {three("c", 3, "nats, master"), three("d", 4, "nats"), ""},
+		"there was no server": {head, three("d", 4, "nats, master"), ""},
+	} {
+		folder := t.TempDir()
+		var plans []*Plan
+		for _, text := range []string{c.before, c.after} {
+			p, err := Make(parse(t, text), folder, time.Now())
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			plans = append(plans, p)
+		}
+		if _, err := plans[0].Write(folder); err != nil {
+			t.Fatal(err)
+		}
+		if err := plans[1].KeepsReplicas(folder); (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%s: %v, want %q", name, err, c.refused)
+		}
+	}
+}
+
 // Some hosts can be removed, and the others go on.
 func TestRemoveSomeHosts(t *testing.T) {
 	f := newFakeHosts(t, pair)

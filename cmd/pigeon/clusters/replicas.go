@@ -1,0 +1,56 @@
+package clusters
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
+
+// KeepsReplicas refuses a plan without a NATS server that the plan in the folder has. Leaderships and
+// journals have their replicas on servers by name: a server of another name gets none of them, so that
+// after the next loss two servers are left of which only one has them, and no process leads.
+func (p *Plan) KeepsReplicas(folder string) error {
+	if masters, frontends := p.Inventory.Standbys(); !masters && !frontends {
+		return nil
+	}
+	found, err := os.ReadDir(filepath.Join(folder, hostsFolder))
+	if err != nil {
+		return nil //nolint:nilerr // there is no earlier plan
+	}
+	for _, d := range found {
+		own := filepath.Join(folder, hostsFolder, d.Name())
+		still := slices.ContainsFunc(p.Hosts, func(h *HostPlan) bool { return h.Host.Name == d.Name() && h.Host.Has(hosts.NATS) })
+		if still || !keptReplicas(own) {
+			continue
+		}
+		return &api.Error{
+			Problem: api.Invalid, Subject: p.Inventory.File(), Tried: "comparing it with the plan in " + folder,
+			What: fmt.Sprintf("the NATS server of host %q is left out, and a server of another name does not get its replicas of leaderships and journals", d.Name()),
+			Next: fmt.Sprintf("replace the machine and keep the host's name: its entry gets the new address; where the cluster was removed from its hosts, delete %s", own),
+		}
+	}
+	return nil
+}
+
+// keptReplicas reports whether the settings of the NATS server of a host, in the folder of a plan, have
+// JetStream.
+func keptReplicas(folder string) bool {
+	prefix, planned := formerPrefix(folder)
+	if !planned {
+		return false
+	}
+	text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(paths{prefix}.settings(hosts.NATS))))
+	if err != nil {
+		return false // it has no server
+	}
+	var settings struct {
+		JetStream bool `yaml:"jetstream"`
+	}
+	return yaml.Unmarshal(text, &settings) == nil && settings.JetStream
+}
