@@ -271,6 +271,45 @@ func TestRevocationAndReload(t *testing.T) {
 	await.Until(t, "the renewed certificate is used", func() bool { return generation() > before && server.DaysLeft() > 2 })
 }
 
+// TestRepairWithoutATrace: files that could not be used are read again although neither their sizes nor
+// their times have changed since, as after a repair of their permissions.
+func TestRepairWithoutATrace(t *testing.T) {
+	a := credentialstest.New(t, "c")
+	o := a.Issue(identity.Master, "0")
+	o.Poll = time.Millisecond
+	client := a.Issue(identity.Node, "n")
+	server, node := credentialstest.Open(t, o), credentialstest.Open(t, client)
+	conn, err := handshake(t, server.Server(), node.Client(identity.Master, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := server.Identify(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Revoke(client.Cert)
+	good, err := os.ReadFile(o.CRL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-time.Minute)
+	write := func(data []byte) {
+		t.Helper()
+		file := o.CRL + ".new"
+		if err := errors.Join(os.WriteFile(file, data, 0o600), os.Chtimes(file, then, then), os.Rename(file, o.CRL)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(make([]byte, len(good)))
+	ctx, cancel := context.WithCancel(t.Context())
+	watched := make(chan struct{})
+	go func() { defer close(watched); server.Watch(ctx) }()
+	defer func() { cancel(); <-watched }()
+	await.Until(t, "the broken list was seen", func() bool { return server.Failed() > 0 })
+	write(good)
+	await.Until(t, "the revocation is known", func() bool { return server.Valid(p) != nil })
+}
+
 // TestExpiry: a principal whose proof has expired is not accepted any more.
 func TestExpiry(t *testing.T) {
 	var c *credentials.Credentials

@@ -34,7 +34,9 @@ func (c *Credentials) stamps() (all stamps) {
 	return all
 }
 
-// Watch reads the files again whenever they have changed, until ctx is done.
+// Watch reads the files again whenever they have changed, until ctx is done. Files that cannot be used
+// are read again at each look: what makes them usable need not change a size or a time, such as a
+// permission.
 func (c *Credentials) Watch(ctx context.Context) {
 	if c.opts.CA == "" {
 		return
@@ -43,6 +45,7 @@ func (c *Credentials) Watch(ctx context.Context) {
 	defer tick.Stop()
 	seen := c.state.Load().seen
 	var warned time.Time
+	var failure string // of the last reading
 	for {
 		if now := c.now(); now.Sub(warned) >= warnEvery && c.warn(now) {
 			warned = now
@@ -53,11 +56,18 @@ func (c *Credentials) Watch(ctx context.Context) {
 		case <-tick.C:
 		}
 		now := c.stamps()
-		if now == seen {
+		if now == seen && failure == "" {
 			continue
 		}
+		err := c.Reload()
+		switch {
+		case err == nil:
+			failure = ""
+		case now != seen || err.Error() != failure:
+			failure = err.Error()
+			c.opts.Log.Error("the changed certificates cannot be used; the earlier ones stay, and the files are read again every few seconds", "error", err)
+		}
 		seen = now
-		_ = c.Reload() // it was logged
 	}
 }
 
@@ -66,7 +76,6 @@ func (c *Credentials) Reload() error {
 	s, err := c.load()
 	if err != nil {
 		c.failed.Add(1)
-		c.opts.Log.Error("the changed certificates cannot be used; the earlier ones stay", "error", err)
 		return err
 	}
 	c.state.Store(s)
@@ -98,7 +107,7 @@ func (c *Credentials) DaysLeft() float64 {
 	return ends.Sub(c.now()).Hours() / 24
 }
 
-// Failed counts the times that changed files could not be used.
+// Failed counts the times that changed files could not be used. It grows until they can be.
 func (c *Credentials) Failed() uint64 {
 	if c == nil {
 		return 0

@@ -78,5 +78,5 @@ func RoleOf(r sched.Role) identity.Role {
 func WatchCredentials(c *credentials.Credentials, m *telemetry.Metrics) {
 	m.GaugeIf("insecure", "1 where every caller may do everything (insecure: true), else 0.", c.Insecure)
 	m.GaugeFunc("certificate_days_left", "Days until this daemon's certificate, or one of the authorities that sign it, ends; below zero when it has; 0 without TLS.", c.DaysLeft)
-	m.CounterFunc("certificate_reload_failures_total", "Times that the files of certificates had changed and could not be used; what was read before stays.", func() float64 { return float64(c.Failed()) })
+	m.CounterFunc("certificate_reload_failures_total", "Times that the changed files of certificates could not be used; it grows until they can be, and what was read before stays.", func() float64 { return float64(c.Failed()) })
 }
