@@ -147,7 +147,6 @@ func TestOneUserDoesNotFillTheFrontend(t *testing.T) {
 		t.Fatal(err)
 	}
 	large := messages("large", 1, 600<<10)
-	large.App = ""
 	_, _, err = alice.Submit(t.Context(), large)
 	if e := refusal(t, err); !strings.Contains(e.What, "for one user (half of max_bytes)") {
 		t.Error(err)

@@ -42,6 +42,8 @@ func TestValidate(t *testing.T) {
 		"the most tasks":                  {func(r *api.Request) { r.Tasks = request(api.MaxTasks).Tasks }, ""},
 		"one task too many":               {func(r *api.Request) { r.Tasks = request(api.MaxTasks + 1).Tasks }, "100001 tasks"},
 		"no task":                         {func(r *api.Request) { r.Tasks = nil }, "no task"},
+		"no application":                  {func(r *api.Request) { r.App = "" }, "names no application"},
+		"a program of no application":     {func(r *api.Request) { r.App = ""; exec(&api.Exec{Argv: []string{"true"}})(r) }, ""},
 		"a long key":                      {func(r *api.Request) { r.Key = long }, "longer than 256"},
 		"a key in no UTF-8":               {func(r *api.Request) { r.Key = "k\xff" }, "is not valid UTF-8"},
 		"a key of two lines":              {func(r *api.Request) { r.Key = "k\nl" }, "contains a control character"},

@@ -68,7 +68,7 @@ func TestLimitsOfARequest(t *testing.T) {
 		"a negative time limit":  {Limits{Time: -time.Hour}, BackendSleep, []string{"time limit", "1ms to 8760h"}},
 		"too long a time limit":  {Limits{Time: MaxTimeLimit + 1}, BackendExec, []string{"time limit", "1ms to 8760h"}},
 	} {
-		r := Request{Key: "nightly", Backend: c.backend, Limits: c.limits, Tasks: []Task{{ID: "0", Payload: Payload{Backend: c.backend, Exec: &Exec{Argv: []string{"true"}}}}}}
+		r := Request{App: "etl", Key: "nightly", Backend: c.backend, Limits: c.limits, Tasks: []Task{{ID: "0", Payload: Payload{Backend: c.backend, Exec: &Exec{Argv: []string{"true"}}}}}}
 		err := r.Validate()
 		if (err == nil) != (c.want == nil) {
 			t.Errorf("%s: %v", name, err)

@@ -37,6 +37,8 @@ func (r *Request) Validate() error {
 		return r.bad("it has no task", "give at least one")
 	case len(r.Key) > MaxKeyBytes || len(r.App) > MaxKeyBytes || len(r.User) > MaxKeyBytes || len(r.UserGroup) > MaxKeyBytes:
 		return r.bad(fmt.Sprintf("its key, application, user name or user's group is longer than %d bytes", MaxKeyBytes), "use a shorter one")
+	case r.App == "" && r.Backend == BackendApp: // no backend can register for it, and a core takes it for a task that any slot can run
+		return r.bad("it names no application, and its tasks are for a backend of one", "give the name with which the backends register (app)")
 	case r.Class != "" && r.Class != "short" && r.Class != "long":
 		return r.bad(fmt.Sprintf("its class is %q", clipped(r.Class)), `use "short", "long", or leave it out`)
 	case r.EstimateSet && r.Estimate <= 0:
