@@ -51,7 +51,7 @@ func (h backendHandler) RegisterBackend(ctx context.Context, app, listenSocket s
 	if err == nil {
 		err = h.registry.Register(ctx, app, address, BackendKind(kind))
 	}
-	return err == nil, err
+	return err == nil, bounded(err)
 }
 
 func (h backendHandler) TaskFinished(ctx context.Context, tasks []*published.TFullTaskId, worker *published.THostPort) error {
@@ -59,15 +59,15 @@ func (h backendHandler) TaskFinished(ctx context.Context, tasks []*published.TFu
 	if err != nil {
 		return err
 	}
-	return h.registry.TasksFinished(ctx, mapped(tasks, taskRefFrom), address)
+	return bounded(h.registry.TasksFinished(ctx, mapped(tasks, taskRefFrom), address))
 }
 
 func (h backendHandler) TasksFinished(ctx context.Context, tasks []*published.TFullTaskId) error {
-	return h.registry.TasksFinished(ctx, mapped(tasks, taskRefFrom), "")
+	return bounded(h.registry.TasksFinished(ctx, mapped(tasks, taskRefFrom), ""))
 }
 
 func (h backendHandler) SendFrontendMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
-	return h.registry.FrontendMessage(ctx, app, taskRefFrom(task), status, message)
+	return bounded(h.registry.FrontendMessage(ctx, app, taskRefFrom(task), status, message))
 }
 
 func badKind(app string, kind int32) error {

@@ -12,6 +12,24 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
+// mostPart bounds the bytes of each part of a refusal that is sent. Refusals repeat names of the request,
+// and some of these may be as long as a frame: a refusal that did not fit into one would not be sent.
+const mostPart = 4 << 10
+
+// bounded returns an error as it is sent: an *api.Error with all its parts, each of mostPart bytes at
+// most. Other errors do not repeat the request. It returns nil for nil.
+func bounded(err error) error {
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || max(len(e.What), len(e.Subject), len(e.Tried), len(e.Next)) <= mostPart {
+		return err
+	}
+	short := *e
+	for _, part := range []*string{&short.What, &short.Subject, &short.Tried, &short.Next} {
+		*part = api.Clip(*part, mostPart)
+	}
+	return &short
+}
+
 // refusal returns the exception that Pigeon's own methods declare; nil for nil.
 func refusal(err error) error {
 	if err == nil {
@@ -19,7 +37,7 @@ func refusal(err error) error {
 	}
 	var e *api.Error
 	switch {
-	case errors.As(err, &e):
+	case errors.As(bounded(err), &e):
 	case errors.Is(err, context.DeadlineExceeded):
 		e = &api.Error{Problem: api.NotReady, What: "the caller's time limit has passed", Next: "allow more time, or try again"}
 	default:
@@ -37,7 +55,7 @@ func incomplete(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &published.IncompleteRequestException{Message: err.Error()}
+	return &published.IncompleteRequestException{Message: bounded(err).Error()}
 }
 
 // EndsConnection reports whether a connection is closed after a reply with that exception.

@@ -17,7 +17,7 @@ import (
 // TApplicationException with the text.
 func Refused(method string, why error) (thrift.TMessageType, thrift.TStruct, error) {
 	if method == "submitJob" {
-		e := &published.IncompleteRequestException{Message: why.Error()}
+		e := &published.IncompleteRequestException{Message: bounded(why).Error()}
 		return thrift.REPLY, &published.SchedulerServiceSubmitJobResult{E: e}, e
 	}
 	if thrown, ok := errors.AsType[*published.TPigeonException](refusal(why)); ok && declaring()[method] {
@@ -25,7 +25,7 @@ func Refused(method string, why error) (thrift.TMessageType, thrift.TStruct, err
 		// that of any.
 		return thrift.REPLY, &published.SchedulerServiceCancelJobResult{E: thrown}, thrown
 	}
-	e := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, why.Error())
+	e := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, bounded(why).Error())
 	return thrift.EXCEPTION, e, e
 }
 

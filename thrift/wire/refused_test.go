@@ -2,15 +2,19 @@ package wire_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -48,5 +52,40 @@ func TestRefusalsAreDeclared(t *testing.T) {
 	}
 	if kind, _, thrown := wire.Refused("nothing", why); kind != thrift.EXCEPTION || thrown == nil {
 		t.Errorf("an unknown method is refused by %v", thrown)
+	}
+}
+
+// TestLongRefusals: a refusal that repeats a name as long as a frame is sent, with all its parts.
+func TestLongRefusals(t *testing.T) {
+	refused := &api.Error{Problem: api.NotFound, Subject: fmt.Sprintf("job %q", strings.Repeat("\x01", server.ClientMaxFrame/2)), What: "no such job", Tried: "looking it up", Next: "check the id"}
+	scheduler, backends := &fakeScheduler{}, &fakeBackends{}
+	scheduler.fail(refused)
+	backends.fail(refused)
+	o := server.Options{MaxFrame: server.ClientMaxFrame}
+	s, b := servertest.Start(t, wire.SchedulerProcessor(scheduler), o), servertest.Start(t, wire.BackendProcessor(backends), o)
+	for _, c := range []struct {
+		server *server.Server
+		call   string
+		args   fields
+	}{
+		{s, "jobStatus", fields{1: "x"}},
+		{s, "submitJob", fields{1: fields{2: []fields{{}}}}},
+		{s, "registerFrontend", fields{1: "app", 2: "h:1"}},
+		{s, "sendFrontendMessage", fields{}},
+		{b, "registerBackend", fields{1: "app", 2: "h:1"}},
+		{b, "taskFinished", fields{}},
+		{b, "tasksFinished", fields{}},
+		{b, "sendFrontendMessage", fields{}},
+	} {
+		_, back := raw{}.call(t, c.server.Addr(), c.call, c.args)
+		got := describe(back)
+		for _, want := range []string{"no such job", "looking it up", "check the id", "job "} {
+			if !strings.Contains(got, want) || len(got) > 64<<10 {
+				t.Errorf("%s: a refusal of %d bytes, want %q in few: %.200s", c.call, len(got), want, got)
+			}
+		}
+	}
+	if kind, _, thrown := wire.Refused("registerFrontend", refused); kind != thrift.EXCEPTION || len(thrown.Error()) > 64<<10 {
+		t.Errorf("a refusal of %d bytes", len(thrown.Error()))
 	}
 }

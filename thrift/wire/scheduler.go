@@ -118,7 +118,7 @@ func (h schedulerHandler) RegisterFrontend(ctx context.Context, app, socketAddre
 	if err == nil {
 		err = h.Scheduler.RegisterFrontend(ctx, app, address)
 	}
-	return err == nil, err
+	return err == nil, bounded(err)
 }
 
 func (h schedulerHandler) SubmitJob(ctx context.Context, req *published.TSchedulingRequest) error {
@@ -132,7 +132,7 @@ func (h schedulerHandler) SubmitJob(ctx context.Context, req *published.TSchedul
 }
 
 func (h schedulerHandler) SendFrontendMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
-	return h.FrontendMessage(ctx, app, taskRefFrom(task), status, message)
+	return bounded(h.FrontendMessage(ctx, app, taskRefFrom(task), status, message))
 }
 
 func (h schedulerHandler) Submit(ctx context.Context, req *published.TSchedulingRequest) (*published.TSubmitReply, error) {
