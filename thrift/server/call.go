@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 		return Malformed, fmt.Errorf("a message of type %d where a call is expected", head.Type)
 	}
 	c.server.count.frames.Add(1)
-	c.caller.subject = ""
+	c.caller.subject, c.caller.denial = "", nil
 	refusal, last := c.refusal(head)
 	if refusal != nil {
 		c.decided(head.Name, refusal)
@@ -32,7 +33,7 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 	}
 	c.transport.Load(body)
 	ok, failure, panicked := c.process(ctx, head)
-	c.decided(head.Name, wire.Denial(failure))
+	c.decided(head.Name, cmp.Or(wire.Denial(failure), c.caller.denial))
 	switch {
 	case panicked != nil:
 		return Panicked, panicked

@@ -25,11 +25,12 @@ type caller struct {
 	beyond    int    // connections that the caller has above its bound, this one included
 	failed    int    // tokens that proved nothing
 	subject   string // of the call that runs, as its handler named it
+	denial    error  // of the call that runs, as wire.WithDenial has it
 }
 
 // identify identifies the caller, once for the connection.
 func (c *conn) identify(ctx context.Context) {
-	ctx = context.WithValue(ctx, subjectKey{}, &c.caller.subject)
+	ctx = wire.WithDenial(context.WithValue(ctx, subjectKey{}, &c.caller.subject), &c.caller.denial)
 	c.caller.remote, c.caller.ctx = ctx, ctx //nolint:fatcontext // one for each connection
 	if id := c.server.opts.Security.Identifier; id != nil {
 		var p identity.Principal

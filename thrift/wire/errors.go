@@ -67,13 +67,32 @@ func EndsConnection(exception error) bool {
 }
 
 // Denial returns the refusal in the exception of a handler when the caller may not do what it
-// asked for, nil for any other.
+// asked for, nil for any other. The handlers of published methods return the refusal itself, except
+// submitJob's (see [WithDenial]).
 func Denial(exception error) error {
+	if e, ok := errors.AsType[*api.Error](exception); ok && e.Problem == api.Denied {
+		return e
+	}
 	e, ok := errors.AsType[*published.TPigeonException](exception)
 	if !ok || problemFrom(e.Problem) != api.Denied {
 		return nil
 	}
 	return callError(e, "")
+}
+
+type denialKey struct{}
+
+// WithDenial returns the context of a call whose handler stores in denied why the caller may not do
+// what it asked for, where its exception holds only a text: that is submitJob's.
+func WithDenial(ctx context.Context, denied *error) context.Context {
+	return context.WithValue(ctx, denialKey{}, denied)
+}
+
+// noteDenial stores a refusal for the caller of [WithDenial], if its caller was denied.
+func noteDenial(ctx context.Context, refusal error) {
+	if denied, ok := ctx.Value(denialKey{}).(*error); ok {
+		*denied = Denial(refusal)
+	}
 }
 
 // problemTo returns the number of a problem in published.thrift.

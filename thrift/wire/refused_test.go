@@ -3,6 +3,7 @@ package wire_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
@@ -87,5 +89,41 @@ func TestLongRefusals(t *testing.T) {
 	}
 	if kind, _, thrown := wire.Refused("registerFrontend", refused); kind != thrift.EXCEPTION || len(thrown.Error()) > 64<<10 {
 		t.Errorf("a refusal of %d bytes", len(thrown.Error()))
+	}
+}
+
+// TestDenialsOfPublishedMethods: the listener learns that a caller was denied also where the method
+// declares no exception that says so, and learns nothing of other refusals.
+func TestDenialsOfPublishedMethods(t *testing.T) {
+	decided := make(chan error, 1)
+	o := server.Options{Security: server.Security{
+		Identifier: servertest.Anybody().Identifier,
+		Decided:    func(_ identity.Principal, _ net.Addr, _, _ string, refusal error) { decided <- refusal },
+	}}
+	scheduler, backends := &fakeScheduler{}, &fakeBackends{}
+	s, b := servertest.Start(t, wire.SchedulerProcessor(scheduler), o), servertest.Start(t, wire.BackendProcessor(backends), o)
+	for _, problem := range []api.Problem{api.Denied, api.Busy} {
+		refused := &api.Error{Problem: problem, What: "it is that of bob", Next: "ask bob"}
+		scheduler.fail(refused)
+		backends.fail(refused)
+		for _, c := range []struct {
+			server *server.Server
+			call   string
+			args   fields
+		}{
+			{s, "submitJob", fields{1: fields{2: []fields{{}}}}},
+			{s, "registerFrontend", fields{1: "app", 2: "h:1"}},
+			{s, "sendFrontendMessage", fields{}},
+			{s, "jobStatus", fields{1: "x"}},
+			{b, "registerBackend", fields{1: "app", 2: "h:1"}},
+			{b, "taskFinished", fields{}},
+			{b, "tasksFinished", fields{}},
+			{b, "sendFrontendMessage", fields{}},
+		} {
+			raw{}.call(t, c.server.Addr(), c.call, c.args)
+			if got := <-decided; (got != nil) != (problem == api.Denied) || got != nil && !strings.Contains(got.Error(), refused.What) {
+				t.Errorf("%s, refused by %v: decided as %v", c.call, refused, got)
+			}
+		}
 	}
 }

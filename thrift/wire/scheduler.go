@@ -128,6 +128,7 @@ func (h schedulerHandler) SubmitJob(ctx context.Context, req *published.TSchedul
 	ctx, cancel := whileWaiting(ctx, req)
 	defer cancel()
 	_, _, err := h.Scheduler.Submit(ctx, requestFrom(req))
+	noteDenial(ctx, err)
 	return incomplete(err)
 }
 
