@@ -170,8 +170,11 @@ func TestSlowButInTime(t *testing.T) {
 	})
 }
 
+// The end of an idle connection is counted, and is no line of the log: clients hold connections open for
+// longer than that while their tasks run.
 func TestIdleConnectionsEnd(t *testing.T) {
-	timed(t, same, server.Options{IdleTimeout: time.Minute}, func(s *server.Server, p *servertest.Pipes) {
+	var log journal
+	timed(t, same, server.Options{IdleTimeout: time.Minute, Log: log.logger()}, func(s *server.Server, p *servertest.Pipes) {
 		c := dialPipe(t, p)
 		time.Sleep(50 * time.Second)
 		c.echo("not idle yet")
@@ -185,6 +188,9 @@ func TestIdleConnectionsEnd(t *testing.T) {
 			t.Errorf("%d connections ended as idle, want 1", got)
 		}
 	})
+	if text := log.text(); text != "" {
+		t.Errorf("it was logged: %s", text)
+	}
 }
 
 func TestAPeerThatDoesNotReadItsReply(t *testing.T) {
