@@ -210,6 +210,7 @@ func (s *Set) launch(ctx context.Context, address string, t *backend.Task) error
 	if err != nil {
 		return err
 	}
+	s.messages.frontends.launched(t.Frontend) // before the task can send a message
 	ref := wire.TaskRef{Task: t.TaskName, Job: t.JobName, App: api.PlainApp(t.App), Scheduler: t.Frontend, HT: t.HT}
 	err = wire.NewBackendClient(pool).LaunchTask(ctx, t.Payload.Message, ref, wire.User{Name: t.User, Group: t.Group, Priority: t.Priority})
 	var unanswered *client.CallError

@@ -29,9 +29,10 @@ const (
 // messages sends messages of backends to the frontends of their tasks, which pass
 // them on to the applications.
 type messages struct {
-	relay   *relay.Relay[backendMessage]
-	pools   *connections.Pools
-	dropped daemon.SharedLogPace // messages that are not delivered
+	relay     *relay.Relay[backendMessage]
+	pools     *connections.Pools
+	frontends *knownFrontends
+	dropped   daemon.SharedLogPace // messages that are not delivered
 }
 
 type backendMessage struct {
@@ -44,7 +45,7 @@ type backendMessage struct {
 var _ wire.MessageRelay = (*messages)(nil)
 
 func newMessages(log *slog.Logger, limit int, security client.Security) *messages {
-	s := &messages{pools: connections.New("frontend", security)}
+	s := &messages{pools: connections.New("frontend", security), frontends: newKnownFrontends()}
 	s.relay = relay.New(relay.Options[backendMessage]{
 		Deliver: s.deliver, Size: func(m backendMessage) int { return len(m.body) },
 		Unreachable: func(frontend string, why error) {
@@ -72,7 +73,14 @@ func (s *messages) FrontendMessage(ctx context.Context, app string, task wire.Ta
 		refusal.What, refusal.Next = "the task names no frontend", "send the task's id as it came with the launch, with its schedulerAddress"
 		return refusal
 	}
-	err := s.relay.Send(task.Scheduler, backendMessage{api.ScopedApp(access.AppScope(identity.From(ctx)), app), task, status, body})
+	frontend := s.frontends.find(ctx, task.Scheduler)
+	if frontend == "" {
+		refusal.Problem = api.NotFound
+		refusal.What = "no frontend at that address has launched a task in a backend here since this node monitor started"
+		refusal.Next = "send the task's id as it came with the launch, with its schedulerAddress, to the node monitor that launched it"
+		return refusal
+	}
+	err := s.relay.Send(frontend, backendMessage{api.ScopedApp(access.AppScope(identity.From(ctx)), app), task, status, body})
 	if err == nil {
 		return nil
 	}
