@@ -41,7 +41,10 @@ type Message struct {
 	Body   []byte
 }
 
-func (m Message) size() int { return len(m.Body) + 200 } // the other fields, roughly
+// size counts what a message holds, its names too: a sender may give them any length.
+func (m Message) size() int {
+	return len(m.Body) + len(m.Task.Task) + len(m.Task.Job) + len(m.Task.App) + 200 // the other fields, roughly
+}
 
 // Listeners are the applications that have registered where they listen. They are
 // safe for concurrent use. Make them with New.
@@ -77,7 +80,7 @@ func New(log *slog.Logger, patience time.Duration) *Listeners {
 		},
 		Dropped: func(app string, m Message, why error) {
 			if omitted, due := l.dropped.Due(app); due {
-				log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", m.Task.Job, "task", m.Task.Task, "error", why, "omitted", omitted)
+				log.Warn("a message was not delivered to its application, or may not have been; it is not sent again", "application", app, "job", api.Clip(m.Task.Job, api.MaxKeyBytes), "task", api.Clip(m.Task.Task, api.MaxKeyBytes), "error", why, "omitted", omitted)
 			}
 		},
 		Destinations: MaxApplications, Messages: MaxMessages, Bytes: MaxBytes, TotalBytes: maxBytes,

@@ -103,6 +103,31 @@ func TestMessagesGivenUpAreLoggedOnce(t *testing.T) {
 	})
 }
 
+// The names of a task count among the bytes that wait for an application, and are clipped in the log.
+func TestLongNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := listeners.New(slog.New(slog.NewTextHandler(&log, nil)), time.Millisecond)
+		defer l.Close()
+		register(t, l, "app", "127.0.0.1:70000") // no port: no network in a bubble
+		name := strings.Repeat("x", 16<<20)
+		for _, task := range []wire.TaskRef{{Task: name}, {Job: name}, {App: name}} {
+			if err := l.Send("app", listeners.Message{Task: task}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e, _ := errors.AsType[*api.Error](l.Send("app", listeners.Message{Task: wire.TaskRef{Task: name}}))
+		if e == nil || e.Problem != api.Busy || !strings.Contains(e.What, "bytes of messages wait for it") {
+			t.Errorf("beyond 64 MiB of names: %v", e)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := log.Len(); n == 0 || n > 64<<10 {
+			t.Errorf("the log has %d bytes", n)
+		}
+	})
+}
+
 // A queue is bounded, and an unknown application is an error for the sender.
 func TestRefusals(t *testing.T) {
 	l := newListeners(t, listeners.Patience)

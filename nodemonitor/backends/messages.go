@@ -42,19 +42,24 @@ type backendMessage struct {
 	body   []byte
 }
 
+// size counts what a message holds, its names too: a sender may give them any length.
+func (m backendMessage) size() int {
+	return len(m.body) + len(m.app) + len(m.task.Task) + len(m.task.Job) + len(m.task.App)
+}
+
 var _ wire.MessageRelay = (*messages)(nil)
 
 func newMessages(log *slog.Logger, limit int, security client.Security) *messages {
 	s := &messages{pools: connections.New("frontend", security), frontends: newKnownFrontends()}
 	s.relay = relay.New(relay.Options[backendMessage]{
-		Deliver: s.deliver, Size: func(m backendMessage) int { return len(m.body) },
+		Deliver: s.deliver, Size: backendMessage.size,
 		Unreachable: func(frontend string, why error) {
 			log.Warn("a frontend cannot be reached; messages of backends wait for it", "frontend", frontend, "error", why)
 		},
 		Dropped: func(frontend string, m backendMessage, why error) {
 			if omitted, due := s.dropped.Due(frontend); due {
 				log.Warn("a backend's message was not delivered to its application, or may not have been; it is not sent again",
-					"application", m.app, "task", api.Clip(m.task.Task, api.MaxKeyBytes), "job", api.Clip(m.task.Job, api.MaxKeyBytes), "frontend", frontend, "error", why, "omitted", omitted)
+					"application", api.Clip(m.app, api.MaxKeyBytes), "task", api.Clip(m.task.Task, api.MaxKeyBytes), "job", api.Clip(m.task.Job, api.MaxKeyBytes), "frontend", frontend, "error", why, "omitted", omitted)
 			}
 		},
 		Destinations: maxMessagePeers, Messages: limit, Setting: "max_messages", Bytes: maxMessageBytes,

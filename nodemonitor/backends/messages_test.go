@@ -1,0 +1,31 @@
+package backends
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
+)
+
+// The names of a message count among the bytes that wait for a frontend.
+func TestLongNames(t *testing.T) {
+	m := newMessages(slog.New(slog.DiscardHandler), 100, client.Security{})
+	defer m.close()
+	const nowhere = "127.0.0.1:1"
+	m.frontends.launched(nowhere)
+	name := strings.Repeat("x", 16<<20)
+	for _, c := range []struct {
+		app  string
+		task wire.TaskRef
+	}{{app: name}, {task: wire.TaskRef{Task: name}}, {task: wire.TaskRef{Job: name}}, {task: wire.TaskRef{App: name}}} {
+		c.task.Scheduler = nowhere
+		if err := m.FrontendMessage(t.Context(), c.app, c.task, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.FrontendMessage(t.Context(), "app", wire.TaskRef{Task: "t", Scheduler: nowhere}, 0, nil); err == nil || !strings.Contains(err.Error(), "bytes of messages wait for it") {
+		t.Errorf("beyond 64 MiB of names: %v", err)
+	}
+}
