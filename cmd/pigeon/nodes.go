@@ -114,7 +114,7 @@ func applications(apps []string) string {
 	if len(names) == 0 {
 		return "-"
 	}
-	return strings.Join(names, ",")
+	return printable(strings.Join(names, ","))
 }
 
 // shownOwners is how many owners the table of nodes names for each; JSON has all.

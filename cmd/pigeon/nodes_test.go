@@ -25,6 +25,9 @@ func TestPrintNodes(t *testing.T) {
 		{"all are up", []api.MasterState{{Master: &up, Nodes: []api.Node{node("a", api.StateUp, 5, "")}, Frontends: []api.DaemonState{f0}}}, `
 			NODE GROUP ADDRESS SLOTS RESERVED BUSY APPLICATIONS OWNERS STATE
 			a 0 h:1 4 0 0 - - up`},
+		{"an application whose name a terminal would obey", []api.MasterState{{Master: &up, Nodes: []api.Node{{ID: "a", Address: "h:1", Up: true, State: api.StateUp, Apps: []string{"", "\x1b[2Jevil\nn9\tx"}, Version: "v1.2.0"}}}}, `
+			NODE GROUP ADDRESS SLOTS RESERVED BUSY APPLICATIONS OWNERS STATE
+			a 0 h:1 0 0 0 ?[2Jevil?n9?x - up`},
 		{"of a master of an earlier version", []api.MasterState{{Epoch: 1, Nodes: []api.Node{{ID: "a", Up: true}, {ID: "b", Address: "h"}}}}, `
 			NODE GROUP ADDRESS SLOTS RESERVED BUSY APPLICATIONS OWNERS STATE FOR REASON
 			a 0 0 0 0 - - up 0s -

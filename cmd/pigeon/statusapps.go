@@ -34,7 +34,7 @@ func namedOnce(apps []string) []string {
 // printApplications names the applications below a list of jobs, if there are any.
 func printApplications(out io.Writer, apps []string) {
 	if len(apps) > 0 {
-		fmt.Fprintf(out, "applications on the nodes: %s; 'pigeon explain APPLICATION' shows what one has and waits for\n", strings.Join(apps, ", "))
+		fmt.Fprintf(out, "applications on the nodes: %s; 'pigeon explain APPLICATION' shows what one has and waits for\n", printable(strings.Join(apps, ", ")))
 	}
 }
 

@@ -13,6 +13,7 @@ func TestApplicationsOnTheNodes(t *testing.T) {
 		{nil, ""},
 		{[]string{"", ""}, ""},
 		{[]string{"sql", "", "batch", "sql"}, "applications on the nodes: batch, sql; "},
+		{[]string{"\x1b[2Jevil\nn9"}, "applications on the nodes: ?[2Jevil?n9; "},
 	} {
 		var out strings.Builder
 		printApplications(&out, namedOnce(c.apps))
