@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +31,8 @@ type fakeFrontend struct {
 	files    func(f *fakeFrontend, task int) error  // called before the files of a task are listed
 	log      func(r *wire.LogRequest) wire.LogChunk // answers in the place of the files of a task; nil: those are listed
 	history  func(q *api.HistoryQuery) api.HistoryPage
+	refuse   error        // the answer to questions about jobs; nil: they are shown
+	nodes    atomic.Int32 // how many times the nodes were asked for
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -100,11 +103,16 @@ func (f *fakeFrontend) Submit(_ context.Context, r *api.Request) (string, bool, 
 func (f *fakeFrontend) Cancel(context.Context, string) (api.Status, error) { return f.cancel(f) }
 
 func (f *fakeFrontend) Status(_ context.Context, job string) (api.Status, error) {
-	return api.Status{Job: job, State: f.state, Tasks: 3}, nil
+	return api.Status{Job: job, State: f.state, Tasks: 3}, f.refuse
 }
 
 func (f *fakeFrontend) Query(context.Context, int, string, api.JobFilter) ([]api.Status, error) {
-	return []api.Status{{Job: "k", State: f.state, Tasks: 3}}, nil
+	return []api.Status{{Job: "k", State: f.state, Tasks: 3}}, f.refuse
+}
+
+func (f *fakeFrontend) Nodes(context.Context) ([]api.MasterState, error) {
+	f.nodes.Add(1)
+	return []api.MasterState{{Nodes: []api.Node{{ID: "n", Apps: []string{"etl"}}}}}, nil
 }
 
 func (f *fakeFrontend) Wait(ctx context.Context, job string, _ time.Duration) (api.Status, error) {

@@ -149,8 +149,8 @@ func (s *shownStatus) draw(out io.Writer, screen terminal) error {
 	case err == nil:
 		fmt.Fprintln(notes, "no jobs; 'pigeon submit --sleep 1s --tasks 8' makes one")
 	}
-	if len(s.jobs) > 0 || s.which.selects() {
-		return err
+	if len(s.jobs) > 0 || s.which.selects() || err != nil && len(list) == 0 {
+		return err // where no frontend has answered, asking again for applications would only take as long once more
 	}
 	if apps, unknown := s.c.applications(s.cmd.Context()); unknown == nil { // 'pigeon nodes' reports why they are not known
 		printApplications(out, apps)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -39,8 +40,11 @@ func printApplications(out io.Writer, apps []string) {
 }
 
 // orApplication returns a better error for a job that is missing since it is an
-// application.
+// application. Any other error stays as it is.
 func (c *clusterClient) orApplication(ctx context.Context, job string, missing error) error {
+	if e, ok := errors.AsType[*api.Error](missing); !ok || e.Problem != api.NotFound {
+		return missing
+	}
 	if apps, err := c.applications(ctx); err != nil || !slices.Contains(apps, job) {
 		return missing
 	}
