@@ -129,6 +129,9 @@ func readToken(path string) (string, error) {
 	return first, nil
 }
 
+// byKernel is the proof of calls to a frontend of this machine.
+const byKernel = "the kernel, which knows whose process calls on this machine"
+
 // proof returns by what calls to these frontends prove the caller's identity.
 func (c securityConfig) proof(frontends []string) string {
 	c = c.places(frontends)
@@ -138,7 +141,7 @@ func (c securityConfig) proof(frontends []string) string {
 	case c.TokenFile != "":
 		return "the token in " + c.TokenFile
 	case onLoopback(frontends):
-		return "the kernel, which knows whose process calls on this machine"
+		return byKernel
 	}
 	return "nothing: no token file is named (--token-file, PIGEON_TOKEN_FILE)"
 }

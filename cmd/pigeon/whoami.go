@@ -67,6 +67,18 @@ func printPrincipal(out io.Writer, output outputFormat, frontend string, p ident
 	if !p.Expires.IsZero() {
 		text += ", for " + daysLeft(time.Until(p.Expires))
 	}
-	_, err := fmt.Fprintf(out, "%s: %s; proven by %s\n", frontend, text, by)
+	_, err := fmt.Fprintf(out, "%s: %s; proven by %s\n", frontend, text, provenBy(p.Proof, by))
 	return err
+}
+
+// provenBy returns what a frontend took for the proof, given what this command offered: on this machine,
+// a token or certificate that the frontend does not know changes nothing.
+func provenBy(proof identity.Proof, offered string) string {
+	switch {
+	case proof == identity.Insecure:
+		return "nothing: that frontend is insecure, and every caller may do everything there"
+	case proof == identity.Kernel && offered != byKernel:
+		return byKernel + "; " + offered + " proves nothing there"
+	}
+	return offered
 }
