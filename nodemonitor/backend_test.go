@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -200,65 +199,6 @@ func TestResidentBackend(t *testing.T) {
 	})
 }
 
-// launchFrom has the frontend at an address launch a task in the process, so that the node knows the
-// frontend.
-func (w *world) launchFrom(n *testNode, p *sparkProcess, frontend string) {
-	w.t.Helper()
-	p.register("spark", 2)
-	w.slotsReported(2, "+spark")
-	n.deliver(w.launchApp(0, 0, attemptOf(1, 0), frontend))
-	receive(w.t, p.tasks)
-}
-
-// TestRelayOnlyToFrontends: a node connects to the frontends that have launched tasks in its backends, by any
-// name of their hosts, and to no other address that a backend names.
-func TestRelayOnlyToFrontends(t *testing.T) {
-	w := newWorld(t, false)
-	frontend := servertest.Start(t, wire.SchedulerProcessor(application{w: w}), server.Options{Name: "the frontend"}).Addr().String()
-	stranger, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stranger.Close()
-	connected := make(chan struct{})
-	go func() {
-		if c, err := stranger.Accept(); err == nil {
-			c.Close()
-			close(connected)
-		}
-	}()
-	n := w.start(nil)
-	p := startProcess(t, n)
-	send := func(host, address string) error {
-		var port int32
-		fmt.Sscanf(address, "127.0.0.1:%d", &port)
-		return p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
-			return c.SendFrontendMessage(ctx, "spark", &published.TFullTaskId{TaskId: "t", RequestId: "j", AppId: "spark", SchedulerAddress: &published.THostPort{Host: host, Port: port}}, 0, nil)
-		})
-	}
-	refused := func(what string, err error) {
-		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), "no frontend at that address has launched a task in a backend here") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	refused("before a launch", send("127.0.0.1", frontend))
-	w.launchFrom(n, p, frontend)
-	refused("another port", send("127.0.0.1", stranger.Addr().String()))
-	refused("another host", send("127.0.0.9", frontend))
-	for _, host := range []string{"127.0.0.1", "localhost"} {
-		if err := send(host, frontend); err != nil {
-			t.Errorf("at %s: %v", host, err)
-		}
-	}
-	w.await("the messages", func() bool { return len(w.messages) == 2 })
-	select {
-	case <-connected:
-		t.Error("the node connected to what is no frontend")
-	default:
-	}
-}
-
 // TestRelay: messages wait for a frontend that restarts, in order, up to a limit
 // that the refusal names.
 func TestRelay(t *testing.T) {
@@ -277,7 +217,6 @@ func TestRelay(t *testing.T) {
 	p := startProcess(t, n)
 	var port int32
 	fmt.Sscanf(address, "127.0.0.1:%d", &port)
-	w.launchFrom(n, p, address)
 	send := func(i int, to *published.THostPort) error {
 		return p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
 			return c.SendFrontendMessage(ctx, "spark", &published.TFullTaskId{TaskId: "t", RequestId: "j", AppId: "spark", SchedulerAddress: to}, int32(i), nil)

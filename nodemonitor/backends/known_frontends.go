@@ -14,8 +14,8 @@ import (
 const lookupTimeout = time.Second
 
 // knownFrontends are the addresses of frontends that have launched tasks in backends of this process. Only
-// to these may backends have messages sent: the node monitor calls them as a daemon, from its own host, and
-// would otherwise connect to any port that a backend names. It is safe for concurrent use.
+// to these may the backends of users have messages sent: the node monitor calls them as a daemon, from its
+// own host, and would otherwise connect to any port that a user names. It is safe for concurrent use.
 type knownFrontends struct {
 	lookup func(ctx context.Context, host string) ([]string, error)
 

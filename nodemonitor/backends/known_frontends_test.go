@@ -4,7 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // A frontend is known by every spelling of its address and by other names of its host, and the one whose
@@ -35,5 +41,25 @@ func TestKnownFrontends(t *testing.T) {
 	}
 	if len(k.last) != maxMessagePeers || k.find(t.Context(), "head:20503") != "" || k.find(t.Context(), "10.0.0.2:20503") == "" {
 		t.Errorf("%d are known, want the %d of the last launches", len(k.last), maxMessagePeers)
+	}
+}
+
+// A user has messages sent only to frontends that launch tasks here; who could do everything to the node
+// monitor anyway names any address.
+func TestMessagesOfUsers(t *testing.T) {
+	m := newMessages(slog.New(slog.DiscardHandler), 10, client.Security{})
+	defer m.close()
+	const frontend, stranger = "127.0.0.1:1", "127.0.0.2:1"
+	m.frontends.launched(frontend)
+	user := identity.With(t.Context(), identity.Principal{Name: "alice", Role: identity.User})
+	for _, c := range []struct {
+		ctx     context.Context //nolint:containedctx // of a call
+		address string
+		refused bool
+	}{{user, frontend, false}, {user, stranger, true}, {identity.With(t.Context(), identity.Self()), stranger, false}} {
+		err := m.FrontendMessage(c.ctx, "app", wire.TaskRef{Task: "t", Job: "j", Scheduler: c.address}, 0, nil)
+		if (err != nil) != c.refused || err != nil && !strings.Contains(err.Error(), "no frontend at that address has launched a task") {
+			t.Errorf("%s to %s: %v", identity.From(c.ctx).Role, c.address, err)
+		}
 	}
 }
