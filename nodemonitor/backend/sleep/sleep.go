@@ -1,6 +1,7 @@
 package sleep
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -62,14 +63,14 @@ func (b *Backend) Start(t backend.Task, done func(backend.Result)) {
 		return
 	}
 	s := &sleeper{id: t.ID, at: -1, started: now, done: done}
-	outcome, reason := b.admit(s, now.Sub(b.base)+t.Payload.Sleep)
+	outcome, reason := b.admit(s, now.Sub(b.base), t.Payload.Sleep)
 	if outcome != sched.Unfinished {
 		s.end(now, outcome, reason)
 	}
 }
 
 // admit puts a new sleeper into the queue, or returns why it ends at once.
-func (b *Backend) admit(s *sleeper, due time.Duration) (sched.Outcome, string) {
+func (b *Backend) admit(s *sleeper, now, remains time.Duration) (sched.Outcome, string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.stopped {
@@ -79,14 +80,15 @@ func (b *Backend) admit(s *sleeper, due time.Duration) (sched.Outcome, string) {
 		return sched.Failed, "attempt " + s.id.String() + " runs in this backend already"
 	}
 	b.known[s.id] = s
-	b.enqueue(s, due)
+	b.enqueue(s, now, remains)
 	return sched.Unfinished, ""
 }
 
-// enqueue puts a sleeper into the queue. It needs the lock.
-func (b *Backend) enqueue(s *sleeper, due time.Duration) {
+// enqueue puts a sleeper into the queue: it is due after the rest of its sleep, or at the end of time
+// where the sum would be beyond that. It needs the lock.
+func (b *Backend) enqueue(s *sleeper, now, remains time.Duration) {
 	b.seq++
-	s.due, s.seq = due, b.seq
+	s.due, s.seq = now+min(remains, math.MaxInt64-now), b.seq
 	b.queue.push(s)
 	b.arm()
 }
@@ -175,7 +177,7 @@ func (b *Backend) Resume(id sched.AttemptID) error {
 		return backend.NotRunning(id, "resuming it")
 	}
 	if s.at < 0 {
-		b.enqueue(s, time.Since(b.base)+s.due)
+		b.enqueue(s, time.Since(b.base), s.due)
 	}
 	return nil
 }
@@ -219,7 +221,7 @@ func (b *Backend) TakeOver(l *Handover, done func(backend.Result)) {
 		s.due = max(l.Remains, 0)
 		return
 	}
-	b.enqueue(s, time.Since(b.base)+l.Remains)
+	b.enqueue(s, time.Since(b.base), l.Remains)
 }
 
 func (b *Backend) closed() bool {

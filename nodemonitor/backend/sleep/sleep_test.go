@@ -1,6 +1,7 @@
 package sleep
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"go.uber.org/goleak"
@@ -203,6 +205,32 @@ func TestHundredThousandAtOnce(t *testing.T) {
 			t.Errorf("%d of %d done", got, n)
 		}
 	})
+}
+
+// The longest sleep there is does not delay the others, whether it begins, is resumed or is taken over.
+func TestSleepsBeyondTheEndOfTime(t *testing.T) {
+	for _, options := range [][]Option{nil, {WithTimer()}} {
+		b := New(options...)
+		defer b.Close()
+		e, done := newEnds(t), make(chan struct{}, 1)
+		b.Start(task(0, math.MaxInt64), e.add)
+		b.TakeOver(&Handover{ID: id(1), Remains: math.MaxInt64}, e.add)
+		b.Start(task(2, math.MaxInt64), e.add)
+		for _, change := range []func(sched.AttemptID) error{b.Suspend, b.Resume} {
+			if err := change(id(2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Start(task(3, time.Millisecond), func(backend.Result) { done <- struct{}{} })
+		select {
+		case <-done:
+		case <-time.After(await.Limit):
+			t.Fatal("a sleep of 1 ms has not ended")
+		}
+		if got := e.count(sched.Done); got > 0 {
+			t.Errorf("%d of the longest sleeps are over", got)
+		}
+	}
 }
 
 // TestRealAlarm holds the default alarm to its contract: never early.
