@@ -55,7 +55,7 @@ func TestReadableFor(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can try it as another user")
 	}
-	folder, err := os.MkdirTemp("/tmp", "readable") // every user can pass through the folders above it
+	folder, err := os.MkdirTemp("/tmp", "readable") //nolint:usetesting // every user can pass through the folders above it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (h *Host) certificates() Finding {
 		again = "have it written again by 'pigeon cluster apply'"
 		renew = "renew it by 'pigeon cluster apply', which issues certificates again in the last month of their validity"
 	}
-	for _, path := range h.list("/etc/pigeon", "*.pem") {
+	for _, path := range h.configured("*.pem") {
 		if base := filepath.Base(path); base == authority.CRLFile || base == authority.KeyFile {
 			continue
 		}

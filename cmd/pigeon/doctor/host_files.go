@@ -15,11 +15,11 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// list returns the files of a folder and of the folders in it that a pattern of names fits.
-func (h *Host) list(folder string, patterns ...string) (paths []string) {
+// configured returns the files of /etc/pigeon and of the folders in it that a pattern of names fits.
+func (h *Host) configured(patterns ...string) (paths []string) {
 	for _, pattern := range patterns {
 		for _, depth := range []string{pattern, filepath.Join("*", pattern)} {
-			found, err := filepath.Glob(filepath.Join(h.path(folder), depth))
+			found, err := filepath.Glob(filepath.Join(h.path("/etc/pigeon"), depth))
 			if err == nil { // it fails for malformed patterns only
 				paths = append(paths, found...)
 			}
@@ -44,7 +44,7 @@ func roleOf(path string) string {
 func (h *Host) settings() Finding {
 	var f faults
 	read := 0
-	for _, path := range h.list("/etc/pigeon", "*.yaml") {
+	for _, path := range h.configured("*.yaml") {
 		role := roleOf(path)
 		if role == "" {
 			continue
@@ -68,7 +68,7 @@ func (h *Host) settings() Finding {
 // write them.
 func (h *Host) secrets() Finding {
 	var f faults
-	paths := h.list("/etc/pigeon", "*.yaml", "*.key", "*.pem", "tokens*")
+	paths := h.configured("*.yaml", "*.key", "*.pem", "tokens*")
 	for _, path := range paths {
 		public := strings.HasSuffix(path, ".pem") && !holdsKey(path) || strings.HasSuffix(path, ".yaml") && roleOf(path) == ""
 		h.judge(&f, path, public)

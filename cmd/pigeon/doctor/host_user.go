@@ -64,7 +64,7 @@ func (h *Host) readers() Finding {
 	}
 	var f faults
 	read := 0
-	for _, path := range h.list("/etc/pigeon", "*.yaml") {
+	for _, path := range h.configured("*.yaml") {
 		user := h.userOf(path)
 		if roleOf(path) == "" || user == "" {
 			continue

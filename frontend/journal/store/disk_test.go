@@ -1,11 +1,15 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
 )
@@ -134,4 +138,16 @@ func TestTablesOfManyOpeningsAreMerged(t *testing.T) {
 	d := open()
 	await.Until(t, "the tables are merged", func() bool { return tables(d) < 4 })
 	must(t, d.Close())
+}
+
+// A store that stops to write says so, at most once a minute: nothing else does.
+func TestStallsAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	listener := pebbleOptions(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil).EventListener
+	for range 2 {
+		listener.WriteStallBegin(pebble.WriteStallBeginInfo{Reason: "L0 file count limit exceeded"})
+	}
+	if got := log.String(); strings.Count(got, "level=WARN") != 1 || !strings.Contains(got, "file count") {
+		t.Errorf("two stalls were logged as %q", got)
+	}
 }

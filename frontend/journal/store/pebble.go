@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"golang.org/x/time/rate"
 )
 
 // Sizes in bytes.
@@ -28,6 +30,7 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 	if o.MemtableBytes == 0 {
 		o.MemtableBytes = memtableBytes
 	}
+	stalls := rate.Sometimes{Interval: time.Minute}
 	po := &pebble.Options{
 		FS:                          storeFS{o.FS, broken},
 		FormatMajorVersion:          pebble.FormatWALSyncChunks, // its log chunks carry what was synced before them
@@ -39,6 +42,12 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 			// The store would try again at once and forever. Its goroutine ends here
 			// instead, and its deferred functions release its locks.
 			BackgroundError: func(err error) { broken(err); runtime.Goexit() },
+			// Nothing is journaled meanwhile, and no error says so.
+			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+				stalls.Do(func() {
+					o.Logger.Warn("the journal waits until its store has merged tables", "reason", info.Reason)
+				})
+			},
 			// The reader of the damaged part gets the error as well.
 			DataCorruption: func(info pebble.DataCorruptionInfo) { o.Logger.Error("journal store: " + info.String()) },
 		},
