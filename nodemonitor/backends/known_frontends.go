@@ -2,22 +2,19 @@ package backends
 
 import (
 	"context"
+	"maps"
 	"net"
-	"slices"
 	"sync"
-	"time"
 
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// lookupTimeout bounds how long a message waits until the names of frontends are resolved.
-const lookupTimeout = time.Second
 
 // knownFrontends are the addresses of frontends that have launched tasks in backends of this process. Only
 // to these may the backends of users have messages sent: the node monitor calls them as a daemon, from its
 // own host, and would otherwise connect to any port that a user names. It is safe for concurrent use.
 type knownFrontends struct {
-	lookup func(ctx context.Context, host string) ([]string, error)
+	lookup app.Lookup
 
 	mu      sync.Mutex
 	last    map[string]uint64 // by address, the number of its last launch; at most maxMessagePeers
@@ -60,15 +57,7 @@ func (k *knownFrontends) find(ctx context.Context, address string) string {
 	case len(candidates) == 0:
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	named := k.hosts(ctx, address)
-	for _, c := range candidates {
-		if slices.ContainsFunc(k.hosts(ctx, c), func(host string) bool { return slices.Contains(named, host) }) {
-			return c
-		}
-	}
-	return ""
+	return k.lookup.OnHostOf(ctx, address, candidates)
 }
 
 // withPort reports whether an address is known, and returns the known ones with its port otherwise.
@@ -78,28 +67,5 @@ func (k *knownFrontends) withPort(address string) (known bool, candidates []stri
 	if _, known := k.last[address]; known {
 		return true, nil
 	}
-	_, port, _ := net.SplitHostPort(address)
-	for a := range k.last {
-		if _, p, err := net.SplitHostPort(a); err == nil && p == port {
-			candidates = append(candidates, a)
-		}
-	}
-	slices.Sort(candidates)
-	return false, candidates
-}
-
-// hosts returns the addresses of the host of an address; none when it cannot be looked up.
-func (k *knownFrontends) hosts(ctx context.Context, address string) []string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil
-	}
-	if net.ParseIP(host) != nil {
-		return []string{host}
-	}
-	list, err := k.lookup(ctx, host)
-	if err != nil {
-		return nil
-	}
-	return list
+	return false, app.WithPortOf(address, maps.Keys(k.last))
 }

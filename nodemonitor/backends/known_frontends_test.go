@@ -49,7 +49,7 @@ func TestKnownFrontends(t *testing.T) {
 func TestMessagesOfUsers(t *testing.T) {
 	m := newMessages(slog.New(slog.DiscardHandler), 10, client.Security{})
 	defer m.close()
-	const frontend, stranger = "127.0.0.1:1", "127.0.0.2:1"
+	const frontend, stranger = "127.0.0.1:1", "127.0.0.1:2"
 	m.frontends.launched(frontend)
 	user := identity.With(t.Context(), identity.Principal{Name: "alice", Role: identity.User})
 	for _, c := range []struct {

@@ -3,6 +3,8 @@ package app
 import (
 	"cmp"
 	"context"
+	"iter"
+	"maps"
 	"net"
 	"slices"
 	"time"
@@ -17,23 +19,13 @@ const (
 // another spelling: its name in place of an address of its host, or the reverse. It returns
 // the worker itself when there is none.
 func (r *Registry) registeredAs(ctx context.Context, worker string) string {
-	host, port, err := net.SplitHostPort(worker)
-	if err != nil {
-		return worker
-	}
-	known, candidates := r.withPort(worker, port)
+	known, candidates := r.withPort(worker)
 	if known != "" || len(candidates) == 0 {
 		return cmp.Or(known, worker)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-	defer cancel()
-	mine := r.addressesOf(ctx, host)
-	for _, address := range candidates {
-		other, _, _ := net.SplitHostPort(address) // it has the same port
-		if sameHost(mine, r.addressesOf(ctx, other)) {
-			r.alias(worker, address)
-			return address
-		}
+	if address := r.cfg.Lookup.OnHostOf(ctx, worker, candidates); address != "" {
+		r.alias(worker, address)
+		return address
 	}
 	return worker
 }
@@ -49,8 +41,8 @@ func (r *Registry) alias(worker, address string) {
 }
 
 // withPort returns the registered address of a worker if it is known, else the registered
-// ones with that port.
-func (r *Registry) withPort(worker, port string) (known string, candidates []string) {
+// ones with its port.
+func (r *Registry) withPort(worker string) (known string, candidates []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known[worker] != nil {
@@ -59,21 +51,51 @@ func (r *Registry) withPort(worker, port string) (known string, candidates []str
 	if a := r.aliases[worker]; r.known[a] != nil {
 		return a, nil
 	}
-	for address := range r.known { // at most one can be right
-		if _, p, err := net.SplitHostPort(address); err == nil && p == port {
-			candidates = append(candidates, address)
+	return "", WithPortOf(worker, maps.Keys(r.known)) // at most one can be right
+}
+
+// Lookup returns the addresses of a host by its name, as [net.Resolver.LookupHost] does.
+type Lookup func(ctx context.Context, host string) ([]string, error)
+
+// WithPortOf returns those of the addresses that have the port of another one, sorted.
+func WithPortOf(address string, all iter.Seq[string]) (list []string) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	for a := range all {
+		if _, p, err := net.SplitHostPort(a); err == nil && p == port {
+			list = append(list, a)
 		}
 	}
-	slices.Sort(candidates)
-	return "", candidates
+	slices.Sort(list)
+	return list
+}
+
+// OnHostOf returns the first of the candidates, which are host:port, that is on the host of an address,
+// by whatever names of that host; "" for none. It takes at most a second.
+func (l Lookup) OnHostOf(ctx context.Context, address string, candidates []string) string {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	host := func(address string) []net.IP {
+		h, _, _ := net.SplitHostPort(address) // none that is not host:port is a candidate, or has one
+		return l.addressesOf(ctx, h)
+	}
+	named := host(address)
+	for _, c := range candidates {
+		if sameHost(named, host(c)) {
+			return c
+		}
+	}
+	return ""
 }
 
 // addressesOf returns the addresses of a host; none when it cannot be looked up.
-func (r *Registry) addressesOf(ctx context.Context, host string) (list []net.IP) {
+func (l Lookup) addressesOf(ctx context.Context, host string) (list []net.IP) {
 	if ip := net.ParseIP(host); ip != nil {
 		return []net.IP{ip}
 	}
-	texts, err := r.cfg.Lookup(ctx, host)
+	texts, err := l(ctx, host)
 	if err != nil {
 		return nil
 	}

@@ -77,14 +77,14 @@ type TaskRef struct {
 type Config struct {
 	Launch        Launcher
 	Events        Events
-	Node          string                                                   // for reasons
-	FirstSlot     int32                                                    // number of the first slot that a backend brings
-	Probe         func(ctx context.Context, address string) error          // default: TCP connect
-	Lookup        func(ctx context.Context, host string) ([]string, error) // default: the system's resolver
-	LaunchTimeout time.Duration                                            // default 2 s
-	ProbeEvery    time.Duration                                            // default 1 s; also a probe's timeout
-	MaxBackends   int                                                      // default 1024
-	MaxRunning    int                                                      // tasks at once; default 16,384
+	Node          string                                          // for reasons
+	FirstSlot     int32                                           // number of the first slot that a backend brings
+	Probe         func(ctx context.Context, address string) error // default: TCP connect
+	Lookup        Lookup                                          // default: the system's resolver
+	LaunchTimeout time.Duration                                   // default 2 s
+	ProbeEvery    time.Duration                                   // default 1 s; also a probe's timeout
+	MaxBackends   int                                             // default 1024
+	MaxRunning    int                                             // tasks at once; default 16,384
 	Logger        *slog.Logger
 }
 
