@@ -119,7 +119,7 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	case node != "":
 		return node, nil
 	case at.state == api.StateCancelled && at.former:
-		return "", &api.Error{Problem: api.NotFound, What: "it has no result, and where tasks of a cancelled job were stopped is known only until their frontend is restarted or has forgotten the job", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
+		return "", &api.Error{Problem: api.NotFound, What: "it has no result, and the journal does not say where it was stopped: it had not started when its job was cancelled, its node has not reported its end, or the job has more such tasks than the journal keeps", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
 			Tried: "finding its node", Next: "look into the work folders of the nodes"}
 	case at.state.Ended():
 		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no node has reported that it ran, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),

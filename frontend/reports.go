@@ -54,7 +54,9 @@ func (f *Frontend) stepReports(b *wire.Batch, bare bool) acknowledgement {
 		}
 		o.report = it
 		o.dispatch.StepReport(it)
-		o.jobs.Unused(it)
+		if r, ok := o.jobs.Unused(it); ok {
+			o.outbox.Add(r)
+		}
 		a.attempts, a.numbers = append(a.attempts, it.Msg.AttemptID()), append(a.numbers, it.ResultNumber)
 	}
 	o.report = nil

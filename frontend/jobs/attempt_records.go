@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // What the journal keeps of the attempts of an ended job that others followed, so that their
@@ -80,6 +81,10 @@ func (t *records) restoreEnd(j *Job, e *journal.Ended) (err error) {
 	if len(e.Times) > 0 && err == nil {
 		err = j.restoreTaskTimes(e.Times)
 	}
+	if e.Status.State == api.StateCancelled && len(e.Results) > 0 && err == nil {
+		j.withoutResult()
+		t.restoreStopped(j, e)
+	}
 	return err
 }
 
@@ -90,7 +95,7 @@ func NodeOf(e *journal.Ended, task, attempt int) (string, error) {
 		return "", nil
 	}
 	t := records{nodes: newNodeNames()}
-	j := &Job{reports: make([]taskReport, e.Status.Tasks)}
+	j := &Job{Status: e.Status, reports: make([]taskReport, e.Status.Tasks)}
 	err := t.restoreEnd(j, e)
 	if node := t.RanEarlier(j, task, attempt); node != "" {
 		return node, nil

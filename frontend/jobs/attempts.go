@@ -111,15 +111,39 @@ func (t *records) RanEarlier(j *Job, task, attempt int) string {
 	return ""
 }
 
+// keptStopped bounds the records of a job about tasks that were stopped. A job of more than resultTasks
+// tasks has none.
+const keptStopped = 1000
+
 // stopped records where a task of a cancelled job ran, by the report of its end: its outputs and
 // files are there. That is known once the core has ended the job: a task may end, and its node report
-// it, before the cancel is on the disk.
-func (t *records) stopped(j *Job, r *taskReport, report *wire.Item) {
-	if j.final == nil || r.ended() || report.Msg.Attempt < r.attempt {
-		return
+// it, before the cancel is on the disk. It returns what the journal is to keep, false for nothing.
+func (t *records) stopped(j *Job, r *taskReport, report *wire.Item) (kept journal.Record, ok bool) {
+	m := &report.Msg
+	if j.final == nil || r.ended() || m.Attempt < r.attempt || m.Attempt == r.attempt && r.node != 0 { // the last: known
+		return kept, false
 	}
 	t.nodes.set(&r.node, report.From.Name)
-	r.attempt, r.elapsed, r.began = report.Msg.Attempt, report.Elapsed, startOf(j, report)
+	r.attempt, r.elapsed, r.began = m.Attempt, report.Elapsed, startOf(j, report)
+	if len(j.reports) > resultTasks || j.keptStopped >= keptStopped {
+		return kept, false
+	}
+	j.keptStopped++
+	return journal.Record{Kind: journal.Stopped, Job: j.ID, First: m.First, Attempt: m.Attempt, Node: report.From.Name, Elapsed: report.Elapsed, Began: unixNano(report.Started)}, true
+}
+
+// restoreStopped enters where the tasks of a cancelled job were stopped, as far as the journal knows.
+func (t *records) restoreStopped(j *Job, e *journal.Ended) {
+	for i := range e.Stopped {
+		s := &e.Stopped[i]
+		if int(s.Task) >= len(j.reports) || j.reports[s.Task].ended() {
+			continue
+		}
+		r := &j.reports[s.Task]
+		t.nodes.set(&r.node, s.Node)
+		r.attempt, r.elapsed, r.began = s.Attempt, s.Elapsed, restoredStart(j, s.Began)
+		j.keptStopped++
+	}
 }
 
 // StoppedTasks returns the tasks that ran when their job was cancelled, at most most of them.

@@ -47,6 +47,7 @@ type Job struct {
 	earlier     []earlier   // attempts that were followed by others
 	usage       journal.Usage
 	setbacks    int           // attempts and tasks that failed, were lost or given back, as far as events count them
+	keptStopped int           // records of the journal about its tasks that were stopped
 	inVain      map[vain]bool // attempts whose time is in usage.Lost; nil for none
 
 	older, newer *Job // among the jobs that were submitted

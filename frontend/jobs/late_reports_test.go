@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -87,8 +88,43 @@ func TestStoppedTaskOfAFormerProcess(t *testing.T) {
 	if err := table.RestoreEnded(e, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	table.Unused(endReport(j.ID))
-	if tasks := table.StoppedTasks(table.Known(j.ID), 10); len(tasks) != 1 || tasks[0].Node != "n1" || tasks[0].Task != 0 {
+	kept, ok := table.Unused(endReport(j.ID))
+	tasks := table.StoppedTasks(table.Known(j.ID), 10)
+	if len(tasks) != 1 || tasks[0].Node != "n1" || tasks[0].Task != 0 || !ok {
 		t.Errorf("the tasks that were stopped are %+v", tasks)
+	}
+	if again, ok := table.Unused(endReport(j.ID)); ok {
+		t.Errorf("a repeated report is journaled again: %+v", again)
+	}
+	e.Stopped = []journal.StoppedTask{{Task: kept.First, Attempt: kept.Attempt, Node: kept.Node, Elapsed: kept.Elapsed, Began: kept.Began}}
+	next := New(table.opts)
+	if err := next.RestoreEnded(e, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if got := next.StoppedTasks(next.Known(j.ID), 10); !reflect.DeepEqual(got, tasks) {
+		t.Errorf("the next process has %+v, the one before had %+v", got, tasks)
+	}
+}
+
+// TestStoppedTasksAreBounded: of a cancelled job with very many running tasks, the journal keeps where
+// the first ones were stopped.
+func TestStoppedTasksAreBounded(t *testing.T) {
+	table := New(Options{Retention: 2 * time.Hour, Clock: runloop.NewClock()})
+	const tasks = keptStopped + 10
+	e := &journal.Ended{Status: api.Status{State: api.StateCancelled, Tasks: tasks}}
+	e.Results = table.results(&Job{reports: make([]taskReport, tasks)})
+	if err := table.RestoreEnded(e, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for task := range int32(tasks) {
+		report := endReport(e.Job)
+		report.Msg.First = task
+		if _, ok := table.Unused(report); ok {
+			kept++
+		}
+	}
+	if kept != keptStopped {
+		t.Errorf("%d of %d are kept", kept, tasks)
 	}
 }

@@ -41,9 +41,6 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	t.jobs[e.Job] = j
 	t.order.add(j)
 	err := t.restoreEnd(j, e)
-	if e.Status.State == api.StateCancelled && len(e.Results) > 0 && err == nil {
-		j.withoutResult()
-	}
 	t.ended.add(j)
 	if j.trace.own = e.Trace; e.Trace != (api.Trace{}) {
 		t.traced = append(t.traced, j)

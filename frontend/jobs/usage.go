@@ -100,22 +100,22 @@ func (t *records) inVain(j *Job, report *wire.Item) time.Duration {
 
 // Unused is called for each report that was stepped. One that changed nothing may be of an attempt
 // that had a slot in vain: of a job that was cancelled, or of a task whose result came from another
-// attempt.
-func (t *Table) Unused(report *wire.Item) {
+// attempt. It returns what the journal is to keep of the report, false for nothing.
+func (t *Table) Unused(report *wire.Item) (kept journal.Record, ok bool) {
 	used := t.applied == report
 	t.applied = nil
 	j := t.jobs[report.Msg.Job]
 	task := report.Msg.First
 	if used || j == nil || j.Grant != nil || report.Elapsed <= 0 || task < 0 || int(task) >= len(j.reports) {
-		return
+		return kept, false
 	}
 	r := &j.reports[task]
 	if r.ended() && (r.node != 0 && r.attempt == report.Msg.Attempt || r.attempt == 0) {
-		return // the accepted result once more, or of a job that ended before this process began
+		return kept, false // the accepted result once more, or of a job that ended before this process began
 	}
-	t.stopped(j, r, report)
+	kept, ok = t.stopped(j, r, report)
 	if j.former && !r.failed() {
-		return // what such a job had in vain may be counted already
+		return kept, ok // what such a job had in vain may be counted already
 	}
 	lost := t.inVain(j, report)
 	switch {
@@ -126,6 +126,7 @@ func (t *Table) Unused(report *wire.Item) {
 	case t.opts.Usage != nil:
 		t.opts.Usage.AddLost(j.Status.Job, j.Status.Submitted, lost, t.waited(j, report))
 	}
+	return kept, ok
 }
 
 // restoreUsage counts what a record of the journal has of an attempt that ended.

@@ -22,6 +22,9 @@ func (c *committer) gather(o *op) {
 	case o.kind == AppAt:
 		c.batch.Set(o.key, o.data)
 		return
+	case o.kind == Stopped:
+		c.keepStopped(o)
+		return
 	case o.job == nil: // the journal does not hold the job
 		return
 	}

@@ -36,8 +36,9 @@ type committer struct {
 	bundles []bundle
 	byJob   map[*liveJob]int // index into bundles
 	ended   []op
-	key     []byte // reused; the batch copies it
-	value   []byte // of number, reused
+	end     *endedAt // of the job whose task was stopped last; nil when none was looked up
+	key     []byte   // reused; the batch copies it
+	value   []byte   // of number, reused
 }
 
 // run writes until the journal is closed and the queue empty, or until the store
@@ -101,6 +102,7 @@ func (c *committer) writeWaiting(due bool) time.Duration {
 // write appends the tickets to the store as one batch.
 func (c *committer) write(tickets []ticket) error {
 	c.batch.Reset()
+	c.end = nil
 	swept, err := c.sweep.expire(&c.batch) // first: a job of the same key may end in this batch
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@
 //	                             └──┘ Placed, Moved, Reclassed, NewAttempt(s), Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met
 //
 // A live job holds its request and every record since; an ended one its key and
-// last status only. So the journal is as large as what is unfinished, plus the
+// last status, and, if it was cancelled, where its tasks were stopped (Stopped). So the journal is as large as what is unfinished, plus the
 // retention.
 //
 // # The path of a record

@@ -50,6 +50,12 @@ func (c *coder) event(e *Record) {
 		if e.Kind == TaskReported {
 			text(c, &e.Node)
 		}
+	case Stopped:
+		number(c, &e.First)
+		number(c, &e.Attempt)
+		text(c, &e.Node)
+		signed(c, &e.Elapsed)
+		signed(c, &e.Began)
 	case Reclassed:
 		c.class(&e.Class)
 	case Met:

@@ -42,6 +42,9 @@ func (j *Journal) LastEnded(most int, visit func(e *Ended, ago time.Duration)) e
 			return err
 		}
 		if e != nil && max(e.At, 0) == f.at && !j.queue.isLive(f.job) {
+			if err := j.ended.readStopped(e); err != nil {
+				return err
+			}
 			visit(e, time.Duration(now-e.At))
 		}
 	}

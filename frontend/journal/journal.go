@@ -49,7 +49,7 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	if err != nil || e == nil || e.At < j.ended.expired() {
 		return Known{}, err
 	}
-	return Known{Ended: e}, nil
+	return Known{Ended: e}, j.ended.readStopped(e)
 }
 
 // Close writes what is queued, answers every record, and releases the folder. It

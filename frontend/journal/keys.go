@@ -13,6 +13,7 @@ import (
 //	j seq 1 n        the n-th bundle of records about it
 //	e job            what is kept of an ended job
 //	x at job         the ended jobs in the order of their end, for expiry
+//	x at job task    where a task of such a job was stopped, if it was cancelled
 //	a application    where a registered application listens
 //	s slot           the number of a batch, see sequence.go
 //	m name           the incarnation, and the key of launch secrets
@@ -34,7 +35,7 @@ const (
 
 	jobKeyLen    = 10
 	bundleKeyLen = 14
-	expiryKeyLen = 25
+	expiryKeyLen = 25 // of a job
 	ringKeyLen   = 5
 )
 
@@ -54,7 +55,12 @@ func expiryKey(b []byte, at int64, id sched.JobID) []byte {
 	return appendJobID(binary.BigEndian.AppendUint64(append(b, prefixExpiry), uint64(max(at, 0))), id)
 }
 
-// parseExpiry is the inverse of expiryKey.
+// stoppedKey follows the expiryKey of its job, so that it is removed after the job.
+func stoppedKey(b []byte, at int64, id sched.JobID, task int32) []byte {
+	return binary.BigEndian.AppendUint32(expiryKey(b, at, id), uint32(task)) //nolint:gosec // not negative
+}
+
+// parseExpiry is the inverse of expiryKey. It is not ok for other keys, as those of stopped tasks.
 func parseExpiry(k []byte) (at int64, id sched.JobID, ok bool) {
 	if len(k) != expiryKeyLen {
 		return 0, id, false

@@ -18,6 +18,7 @@ func TestKeysAreFixed(t *testing.T) {
 		"65" + idBytes:                      endedKey([]byte{}, id),
 		"78" + at + idBytes:                 expiryKey(nil, 10, id),
 		"78" + "0000000000000000" + idBytes: expiryKey(nil, -10, id),
+		"78" + at + idBytes + "00000003":    stoppedKey(nil, 10, id, 3),
 		"6170":                              appKey(nil, "p"),
 		"73" + "00000005":                   ringKey(nil, 5),
 		"73" + "00000001":                   ringKey(nil, 1<<16+1),

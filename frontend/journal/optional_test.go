@@ -71,6 +71,9 @@ func TestEveryFieldIsKept(t *testing.T) {
 	})
 	e := &Ended{}
 	eachField(t, reflect.ValueOf(e).Elem(), "ended job", func(path string) {
+		if strings.HasPrefix(path, "ended job.Stopped.") {
+			return // under keys of their own
+		}
 		if got, err := decodeEnded(encodeEnded(e)); err != nil || !reflect.DeepEqual(got, e) {
 			t.Errorf("%s does not come back: %+v, %v", path, got, err)
 		}

@@ -99,7 +99,7 @@ func (q *queue) resolve(t *ticket) error {
 	}
 	for i := range t.ops {
 		o := &t.ops[i]
-		if o.kind == AppAt {
+		if o.kind == AppAt || o.kind == Stopped {
 			continue
 		}
 		if job := q.live[o.id]; job != nil && !job.ending {

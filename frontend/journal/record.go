@@ -40,6 +40,9 @@ const (
 	// failure is no record of its own: it says more of the one before it, which is about the
 	// failure of an attempt (attempts.go).
 	failure
+	// Stopped says where an attempt at a task of a cancelled job was stopped. It follows the
+	// job's end: Job, First, Attempt, Node, Elapsed, Began.
+	Stopped
 	numKinds
 )
 
@@ -48,12 +51,12 @@ func (k Kind) String() string {
 	if k == 0 || k >= numKinds {
 		return "unknown"
 	}
-	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported", "met", "failure"}[k-1]
+	return [...]string{"accepted", "placed", "new attempt", "task ended", "cancelled", "job ended", "application at", "moved", "reclassed", "new attempts", "lost", "not lost", "task reported", "met", "failure", "stopped"}[k-1]
 }
 
 // Record is one fact to keep. It is flat, as [sched.Message] is, and its Kind
 // decides which fields count. A record about a job that the journal does not
-// hold, or that has ended, changes nothing.
+// hold, or that has ended, changes nothing; Stopped alone is about a job that has ended.
 type Record struct {
 	Kind    Kind
 	Losses  uint8 // attempts lost so far
@@ -65,7 +68,7 @@ type Record struct {
 	Attempt int32
 	Group   int32 // the group's number, stable over restarts
 	Job     sched.JobID
-	Elapsed time.Duration // of the accepted attempt, or of the one before
+	Elapsed time.Duration // of the accepted attempt, of the one before, or of the one that was stopped
 	Began   int64         // when that began, Unix nanoseconds of its node's wall clock; 0: not known
 	Exit    int           // its exit status, 128 + n after signal n
 	Code    string        // its code, one of api.FailureCodes; "": none
@@ -114,6 +117,16 @@ type Ended struct {
 	Times       []byte    // of when attempts ran, likewise
 	Trace       api.Trace // with which its span is resumed; zero where it was not sampled
 	Usage       Usage
+	Stopped     []StoppedTask // where tasks of a cancelled job were stopped; kept under keys of their own
+}
+
+// StoppedTask is a task of a cancelled job that was stopped: its attempt, where that ran, for how long,
+// and when it began, as in [Record].
+type StoppedTask struct {
+	Task, Attempt int32
+	Node          string
+	Elapsed       time.Duration
+	Began         int64
 }
 
 // Usage is what a job has used so far.

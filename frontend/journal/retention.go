@@ -92,20 +92,20 @@ func (s *sweep) removeBefore(b *store.Batch, before int64, n *int, limit int, wh
 			return errSweepFull
 		}
 		*n++
-		s.jobs.removed(why)
 		s.from = append(append(s.from[:0], key...), 0)
-		return s.remove(b, key)
+		return s.remove(b, key, why)
 	})
 }
 
-// remove removes one expired job. A job of the same key that was accepted and
-// ended since then has another instant, and stays.
-func (s *sweep) remove(b *store.Batch, key []byte) error {
+// remove removes one expired job, or where a task of one was stopped. A job of the same key that was
+// accepted and ended since then has another instant, and stays.
+func (s *sweep) remove(b *store.Batch, key []byte, why *atomic.Uint64) error {
 	at, id, ok := parseExpiry(key)
 	if !ok {
 		b.Delete(key)
 		return nil
 	}
+	s.jobs.removed(why)
 	e, err := s.jobs.get(id)
 	if err != nil {
 		return err

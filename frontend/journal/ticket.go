@@ -13,7 +13,7 @@ type ticket struct {
 	size    int
 	lazy    bool // it may be acknowledged before it is on the disk
 	accepts bool // it accepts a job
-	patient bool // it has ends of tasks of jobs that go on, for which nobody waits
+	patient bool // it has ends of tasks, of jobs that go on or were cancelled, for which nobody waits
 	done    func(error)
 }
 
@@ -21,10 +21,11 @@ type ticket struct {
 type op struct {
 	kind Kind
 	id   sched.JobID
-	job  *liveJob // nil for AppAt, and for a job that is not held
+	job  *liveJob // nil for AppAt and Stopped, and for a job that is not held
 	data []byte
 	key  []byte // AppAt, JobEnded: where data is stored
 	at   int64  // JobEnded
+	task int32  // Stopped
 }
 
 // opOverhead stands for the memory of an op besides its bytes.
@@ -53,7 +54,7 @@ func (j *Journal) Append(recs []Record, done func(error)) error {
 
 func (t *ticket) encode(i int, r *Record, age func() int64) error {
 	o := &t.ops[i]
-	o.kind, o.id = r.Kind, r.Job
+	o.kind, o.id, o.task = r.Kind, r.Job, r.First
 	switch r.Kind {
 	case Accepted:
 		o.id, o.data = r.Submission.Job, encodeSubmission(r.Submission)
@@ -63,14 +64,14 @@ func (t *ticket) encode(i int, r *Record, age func() int64) error {
 		o.key, o.data, o.at = endedKey(nil, r.Job), encodeEnded(&e), e.At
 	case AppAt:
 		o.key, o.data = appKey(nil, r.App), []byte(r.Socket)
-	case Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met:
+	case Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met, Stopped:
 		o.data = appendEvent(make([]byte, 0, 32), r)
 	default:
 		return &api.Error{Problem: api.Internal, Subject: "journal", What: fmt.Sprintf("a record of kind %d does not exist", r.Kind),
 			Tried: "keeping it", Next: "report this as a fault of the frontend"}
 	}
 	t.lazy = t.lazy && (r.Kind == Placed || r.Kind == Moved || r.Kind == Reclassed)
-	t.patient = t.patient && (r.Kind == TaskEnded || r.Kind == TaskReported)
+	t.patient = t.patient && (r.Kind == TaskEnded || r.Kind == TaskReported || r.Kind == Stopped)
 	t.size += len(o.data) + opOverhead
 	return nil
 }
