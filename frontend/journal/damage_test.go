@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/wal"
@@ -505,5 +508,61 @@ func TestDamageFoundLater(t *testing.T) {
 	checkRefusal(t, err, "dir", "7.sst")
 	if e := fourParts(t, err); strings.Contains(e.What, "\n") || e.Tried != "reading which jobs ended last" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestDamagedEndedJobs: a journal in which only ended jobs are damaged opens with its unfinished jobs,
+// says once what it could not read, shows the other ended jobs, and forgets all of them later.
+func TestDamagedEndedJobs(t *testing.T) {
+	dir, clock := t.TempDir(), newClock()
+	var log bytes.Buffer
+	o := Options{Retention: time.Hour, Now: clock.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	j, _, _ := open(t, dir, o)
+	const jobs = 200
+	for i := range jobs {
+		key := fmt.Sprint("ended-", i)
+		end := jobEnd(key, clock.Now())
+		end.Ended.Results = make([]byte, 4000)
+		for k := range end.Ended.Results {
+			end.Ended.Results[k] = byte(rand.Uint32()) // is not compressed
+		}
+		must(t, appendWait(j, accept(key, 1), end))
+	}
+	must(t, appendWait(j, accept("unfinished", 3)))
+	for range 2 { // the second opening writes what is in the log to a table
+		must(t, j.Close())
+		j, _, _ = open(t, dir, o)
+	}
+	must(t, j.Close())
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	must(t, err)
+	for _, table := range tables {
+		data, err := os.ReadFile(table)
+		must(t, err)
+		if len(data) > jobs*4000 {
+			data[2000] ^= 1 // its first block, which has ended jobs
+			must(t, os.WriteFile(table, data, 0o600))
+		}
+	}
+	j, rep, got := open(t, dir, o)
+	if rep.Jobs != 1 || !slices.Equal(got.keys(), []string{"unfinished"}) {
+		t.Errorf("it has %v, %v", rep, got.keys())
+	}
+	shown := 0
+	must(t, j.LastEnded(1000, func(*Ended, time.Duration) { shown++ }))
+	if shown == 0 || shown >= jobs {
+		t.Errorf("%d of %d ended jobs are shown, and some of them are damaged", shown, jobs)
+	}
+	clock.advance(time.Hour + time.Second)
+	for range 2 {
+		must(t, appendWait(j, taskEnd("unfinished", 1)))
+		clock.advance(2 * sweepEvery)
+	}
+	if n := j.EndedJobs(); n != 0 {
+		t.Errorf("%d ended jobs are kept longer than the retention", n)
+	}
+	must(t, j.Close())
+	if n := strings.Count(log.String(), "journal keeps of ended jobs is damaged"); n != 1 {
+		t.Errorf("the damage is logged %d times: %s", n, log.String())
 	}
 }

@@ -72,6 +72,8 @@
 //     the process ends.
 //   - Something acknowledged is damaged or missing: Open refuses and names the
 //     file, the numbers of the batches and the jobs that can be read.
+//   - Only values of ended jobs are damaged: the journal opens, logs it, and leaves
+//     these jobs out.
 //   - Another process holds the folder: Open refuses and names it.
 //
 // docs/adr/0007-journal.md records why it is built on pebble and how it is laid

@@ -49,7 +49,10 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	if err != nil || e == nil || e.At < j.ended.expired() {
 		return Known{}, err
 	}
-	return Known{Ended: e}, j.ended.readStopped(e)
+	if err := j.ended.readStopped(e); err != nil {
+		return Known{}, folderErr(j.dir, "looking up the ended job "+id.String(), err)
+	}
+	return Known{Ended: e}, nil
 }
 
 // Close writes what is queued, answers every record, and releases the folder. It

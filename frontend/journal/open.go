@@ -112,7 +112,7 @@ func (j *Journal) begin(r *recovery) error {
 	}
 	j.queue.nextSeq = rep.Incarnation << countBits
 	j.ended.dir, j.ended.store, j.ended.keep, j.ended.most = j.dir, j.store, j.opts.Retention, int64(j.opts.MaxEnded)
-	j.ended.age.elapsed = j.opts.Elapsed
+	j.ended.age.elapsed, j.ended.log = j.opts.Elapsed, j.opts.Logger
 	if err := j.ended.loadAge(j.opts.Now()); err != nil {
 		return errors.Join(damage(j.dir, err, nil), w.close())
 	}

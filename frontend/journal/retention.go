@@ -2,7 +2,10 @@ package journal
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +21,8 @@ type endedJobs struct {
 	most  int64
 	age   age
 	count endedCount
+	log   *slog.Logger
+	told  sync.Once // that some of it is damaged
 }
 
 // expired returns the age before which ended jobs are removed.
@@ -25,18 +30,37 @@ func (e *endedJobs) expired() int64 { return e.age.now() - int64(e.keep) }
 
 // get returns what is kept of an ended job, nil when nothing is.
 func (e *endedJobs) get(id sched.JobID) (*Ended, error) {
-	v, err := e.store.Get(endedKey(nil, id))
-	if err == nil && v == nil {
-		return nil, nil
-	}
-	var ended *Ended
-	if err == nil {
-		ended, err = decodeEnded(v)
-	}
+	ended, err := e.read(id)
 	if err != nil {
 		return nil, folderErr(e.dir, "looking up the ended job "+id.String(), err)
 	}
 	return ended, nil
+}
+
+// read is get with the error of the store.
+func (e *endedJobs) read(id sched.JobID) (*Ended, error) {
+	v, err := e.store.Get(endedKey(nil, id))
+	if err != nil || v == nil {
+		return nil, err
+	}
+	ended, err := decodeEnded(v)
+	if err != nil {
+		return nil, &store.DamageError{Err: err}
+	}
+	return ended, nil
+}
+
+// isDamage reports whether an error is damage to what is kept of ended jobs, and logs the first such
+// error. Nothing that is owed depends on these jobs, so the journal continues without them.
+func (e *endedJobs) isDamage(err error) bool {
+	d, ok := errors.AsType[*store.DamageError](err)
+	if ok {
+		e.told.Do(func() {
+			what, _, _ := strings.Cut(d.Error(), "\n") // the store repeats itself on further lines
+			e.log.Warn("some of what the journal keeps of ended jobs is damaged; unfinished jobs are not affected", "folder", e.dir, "file", d.File, "error", what)
+		})
+	}
+	return ok
 }
 
 const (
@@ -78,7 +102,7 @@ func (s *sweep) expire(b *store.Batch) (bool, error) {
 	if more := s.jobs.count.kept.Load() - s.jobs.most; err == nil && more > 0 {
 		err = s.removeBefore(b, now-int64(neverTooMany), &n, min(n+int(more), sweepJobs), &s.jobs.count.overLimits)
 	}
-	if errors.Is(err, errSweepFull) {
+	if errors.Is(err, errSweepFull) || s.jobs.isDamage(err) {
 		err = nil
 	}
 	return true, err
@@ -106,9 +130,9 @@ func (s *sweep) remove(b *store.Batch, key []byte, why *atomic.Uint64) error {
 		return nil
 	}
 	s.jobs.removed(why)
-	e, err := s.jobs.get(id)
-	if err != nil {
-		return err
+	e, err := s.jobs.read(id)
+	if err != nil && !s.jobs.isDamage(err) {
+		return folderErr(s.jobs.dir, "removing the ended job "+id.String(), err)
 	}
 	if e != nil && max(e.At, 0) == at {
 		b.Delete(endedKey(nil, id))

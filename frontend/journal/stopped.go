@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -42,10 +43,10 @@ func (e *endedJobs) readStopped(of *Ended) error {
 	}
 	first := stoppedKey(nil, of.At, of.Job, 0)
 	last := append(expiryKey(nil, of.At, of.Job), 0x80) // above every task, which has 31 bits
-	err := e.store.Scan(first, last, func(key, value []byte) error {
+	return e.store.Scan(first, last, func(key, value []byte) error {
 		list, err := decodeEvents(nil, of.Job, value)
 		if err != nil {
-			return fmt.Errorf("where a task was stopped, under %x: %w", key, err)
+			return &store.DamageError{Err: fmt.Errorf("where a task was stopped, under %x: %w", key, err)}
 		}
 		for i := range list {
 			r := &list[i]
@@ -53,8 +54,4 @@ func (e *endedJobs) readStopped(of *Ended) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return folderErr(e.dir, "looking up the ended job "+of.Job.String(), err)
-	}
-	return nil
 }
