@@ -36,7 +36,7 @@ func (t *records) earlierAttempts(j *Job) []byte {
 		b = binary.AppendVarint(b, int64(e.exit))
 		b = binary.AppendUvarint(b, uint64(max(e.elapsed, 0))) //nolint:gosec // not negative
 		b = binary.AppendUvarint(b, uint64(e.code))
-		b = appendName(b, e.reason[:min(len(e.reason), keptReasonBytes)])
+		b = appendName(b, api.Clip(e.reason, keptReasonBytes))
 	}
 	return b
 }
