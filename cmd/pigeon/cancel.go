@@ -7,6 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -54,7 +55,7 @@ func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFo
 	if s.App == job && s.State == api.StateCancelled {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "application %s is asked to end; its executors (%d) are stopped\n", job, s.Running)
 	} else if s.State == api.StateCancelled {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled; %d of its %d tasks had ended\n", job, s.Completed+s.Failed, s.Tasks)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled; %d of its %s had ended\n", job, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
 	} else {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -183,7 +184,7 @@ func (r *eventReader) read(ctx context.Context, f *frontends.Frontend, wait time
 		r.sayf("frontend %s at %s is another process than before: events that the one before had not passed on are lost, and its index begins again", page.Frontend, f.Address)
 	}
 	if page.Missed > 0 {
-		r.sayf("%d events of frontend %s were missed: it does not keep them any more; event_limit and event_bytes are its settings", page.Missed, page.Frontend)
+		r.sayf("missed %s of frontend %s: it does not keep them any more; event_limit and event_bytes are its settings", sched.Count(int(page.Missed), "event", "events"), page.Frontend) //nolint:gosec // a count
 	}
 	p.frontend, p.epoch, p.last = page.Frontend, page.Epoch, page.Last
 	return page, nil

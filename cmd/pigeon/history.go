@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -183,10 +184,10 @@ func (n *historyNotes) about(p *api.HistoryPage) {
 		fmt.Fprintf(n.w, "pigeon: %s keeps no history of jobs: %s\n", p.Frontend, p.Problem)
 	}
 	if p.Dropped > 0 {
-		fmt.Fprintf(n.w, "pigeon: %d jobs that ended since %s was started are not in its history: too many waited to be written, or the disk failed; its log and the metric history_dropped_total say more\n", p.Dropped, p.Frontend)
+		fmt.Fprintf(n.w, "pigeon: the history of %s lacks %s that ended since it was started: too many waited to be written, or the disk failed; its log and the metric history_dropped_total say more\n", p.Frontend, sched.Count(int(p.Dropped), "job", "jobs"))
 	}
 	if p.Removed > 0 {
-		fmt.Fprintf(n.w, "pigeon: %s has reached history_limit, %d jobs: those that ended before %s are removed\n", p.Frontend, p.Limit, clockTime(p.Oldest))
+		fmt.Fprintf(n.w, "pigeon: %s has reached history_limit, %s: those that ended before %s are removed\n", p.Frontend, sched.Count(int(p.Limit), "job", "jobs"), clockTime(p.Oldest))
 	}
 }
 

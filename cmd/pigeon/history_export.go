@@ -16,6 +16,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // rowGroup bounds the jobs that a Parquet file gathers in memory.
@@ -71,7 +72,7 @@ func (o *historyOptions) exportTo(ctx context.Context, c *clusterClient, said *h
 	if err := os.Rename(part, o.export); err != nil {
 		return err
 	}
-	fmt.Fprintf(said.w, "%d jobs written to %s\n", n, o.export)
+	fmt.Fprintf(said.w, "%s written to %s\n", sched.Count(n, "job", "jobs"), o.export)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Cluster is a running cluster as its frontends show it.
@@ -78,7 +79,7 @@ func (c *Cluster) masters() Finding {
 	if len(c.Groups) == 0 {
 		f.addf(Bad, "see the frontends", "no frontend has told of any")
 	}
-	return f.finding(fmt.Sprintf("those of %d groups are up", len(c.Groups)))
+	return f.finding(fmt.Sprintf("those of %s are up", sched.Count(len(c.Groups), "group", "groups")))
 }
 
 func (c *Cluster) nodes() Finding {
@@ -102,7 +103,7 @@ func (c *Cluster) nodes() Finding {
 			f.addf(Bad, "start node monitors with --master set to the group's master", "group %d has no node that is up", g.Group)
 		}
 	}
-	return f.finding(fmt.Sprintf("%d are up, with %d slots", nodes, slots))
+	return f.finding(fmt.Sprintf("%s, with %s", sched.Count(nodes, "is up", "are up"), sched.Count(slots, "slot", "slots")))
 }
 
 func (c *Cluster) versions() Finding {

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// The notes about a history that lacks one job are about "1 job".
+func TestHistoryNotesOfOneJob(t *testing.T) {
+	var out bytes.Buffer
+	n := &historyNotes{w: &out, seen: map[string]bool{}}
+	n.about(&api.HistoryPage{Frontend: "f", Dropped: 1, Removed: 1, Limit: 1})
+	if got := out.String(); strings.Count(got, "1 job ")+strings.Count(got, "1 job:") != 2 {
+		t.Errorf("the notes are %q", got)
+	}
+}
