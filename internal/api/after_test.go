@@ -83,7 +83,7 @@ func TestParseArray(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "is no range of indices", "7": "is no range of indices", "3-1": "is no range of indices", "1-9:0": "is no range of indices", "1-9:": "is no range of indices", "-1-3": "is no range of indices", "1-3,7": "is no range of indices",
-		"0-9999999999": "is no range of indices", "1-100001": "the limit of 100000 tasks", "1-1000%": "is no range of indices", "1-9%0": "is no range of indices", "1-9%-1": "is no range of indices", "1-9%x": "is no range of indices",
+		"0-9999999999": "9999999999, above the limit of 2147483647", "0-2147483648": "the limit of 2147483647", "1-9:2147483648": "the limit of 2147483647", "1-9%2147483648": "the limit of 2147483647", "1-100001": "the limit of 100000 tasks", "1-1000%": "is no range of indices", "1-9%0": "is no range of indices", "1-9%-1": "is no range of indices", "1-9%x": "is no range of indices",
 	} {
 		if _, _, _, err := ParseArray(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

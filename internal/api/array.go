@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -34,7 +35,10 @@ func ParseArray(text string) (a Array, n, most int, err error) {
 			break
 		}
 		v, err := strconv.ParseUint(digits, 10, 31)
-		if err != nil || v > math.MaxInt32 {
+		if errors.Is(err, strconv.ErrRange) {
+			return a, 0, 0, aboveLimit(text, digits)
+		}
+		if err != nil {
 			return a, 0, 0, problem
 		}
 		numbers[i] = int64(v)
@@ -49,12 +53,19 @@ func ParseArray(text string) (a Array, n, most int, err error) {
 	}
 	if limited {
 		v, err := strconv.ParseUint(limit, 10, 31)
+		if errors.Is(err, strconv.ErrRange) {
+			return Array{}, 0, 0, aboveLimit(text, limit)
+		}
 		if err != nil || v == 0 {
 			return Array{}, 0, 0, problem
 		}
 		most = int(v)
 	}
 	return a, int(count), most, nil
+}
+
+func aboveLimit(text, number string) error {
+	return fmt.Errorf("%q has the number %s, above the limit of %d; write smaller ones, and let the program add the rest", text, number, math.MaxInt32)
 }
 
 // equal reports whether both are the same indices; nil are none.
