@@ -128,3 +128,32 @@ func TestStoppedTasksAreBounded(t *testing.T) {
 		t.Errorf("%d of %d are kept", kept, tasks)
 	}
 }
+
+// TestUsageOfRetriedAttemptsIsRestored: what a retried attempt used is counted from the journal as by the
+// process that received its report, and not once more when the report comes again.
+func TestUsageOfRetriedAttemptsIsRestored(t *testing.T) {
+	options := Options{Retention: 2 * time.Hour, Clock: runloop.NewClock(), Metrics: NewMetrics(telemetry.NewMetrics("frontend")), Tracing: telemetry.Off()}
+	sub := &journal.Submission{Request: api.Request{Key: "job", Tasks: make([]api.Task, 2)}, Submitted: time.Now().Add(-time.Minute).UnixNano()}
+	table := New(options)
+	j := table.Restore(sub)
+	report := endReport(j.ID)
+	report.Msg.Outcome, report.Started = sched.Failed, time.Now().Add(-time.Second)
+	var effects Effects
+	r := table.Record(j, &sched.Message{Kind: sched.NewAttempt, Attempt: 2, Outcome: sched.Failed}, report, &effects)
+	want := j.usage
+	next := New(options)
+	back := next.Restore(sub)
+	next.RestoreRecord(back, &r, 1)
+	got := back.usage
+	next.Unused(report)
+	if back.usage.Lost != want.Lost {
+		t.Errorf("when the report came again, %v were lost", back.usage.Lost)
+	}
+	if wait := got.Wait; wait < 58*time.Second || wait > 61*time.Second {
+		t.Errorf("the job has waited for %v", wait)
+	}
+	got.Wait, got.LongestWait = want.Wait, want.LongestWait // by another clock
+	if got != want || want.Lost != time.Second {
+		t.Errorf("after a restart %+v, before %+v", got, want)
+	}
+}

@@ -87,15 +87,22 @@ func (t *records) countRetried(j *Job, m *sched.Message, report *wire.Item) {
 
 // inVain returns for how long a reported attempt had its slot in vain, 0 when that is counted.
 func (t *records) inVain(j *Job, report *wire.Item) time.Duration {
-	v := vain{report.Msg.First, report.Msg.Attempt}
-	if j.inVain[v] || len(j.inVain) >= maxVain {
+	if !j.addVain(vain{report.Msg.First, report.Msg.Attempt}) {
 		return 0
+	}
+	return occupied(report)
+}
+
+// addVain remembers an attempt that had a slot in vain, and reports whether it is to be counted.
+func (j *Job) addVain(v vain) bool {
+	if j.inVain[v] || len(j.inVain) >= maxVain {
+		return false
 	}
 	if j.inVain == nil {
 		j.inVain = map[vain]bool{}
 	}
 	j.inVain[v] = true
-	return occupied(report)
+	return true
 }
 
 // Unused is called for each report that was stepped. One that changed nothing may be of an attempt
@@ -129,18 +136,29 @@ func (t *Table) Unused(report *wire.Item) (kept journal.Record, ok bool) {
 	return kept, ok
 }
 
-// restoreUsage counts what a record of the journal has of an attempt that ended.
+// restoreUsage counts what a record of the journal has of an attempt that ended. It is called before
+// the record is applied. An attempt that is counted in vain is remembered: its report may come again.
 func (j *Job) restoreUsage(r *journal.Record) {
 	switch r.Kind {
 	case journal.NewAttempt, journal.NewAttempts, journal.Lost:
 		j.usage.Again += int(max(r.Count, 1))
+		if v := (vain{r.First, j.Attempt(r.First)}); r.Elapsed > 0 && r.Count == 0 && j.addVain(v) {
+			j.usage.Lost += r.Elapsed
+			if r.Began != 0 {
+				j.started(max(time.Duration(r.Began-j.waitsFrom()), 0))
+			}
+		}
 	case journal.TaskReported:
 		j.usage.Slot += r.Elapsed
-		from := j.Submission.Submitted
-		if j.Status.Released > 0 {
-			from = int64(j.Status.Released * 1e9)
-		}
-		j.started(max(time.Duration(r.At-from)-r.Elapsed, 0))
+		j.started(max(time.Duration(r.At-j.waitsFrom())-r.Elapsed, 0))
 	default:
 	}
+}
+
+// waitsFrom returns when the tasks of the job began to wait, in Unix nanoseconds.
+func (j *Job) waitsFrom() int64 {
+	if j.Status.Released > 0 {
+		return int64(j.Status.Released * 1e9)
+	}
+	return j.Submission.Submitted
 }
