@@ -74,15 +74,14 @@ func (s *applications) RegisterApplication(ctx context.Context, a *api.Applicati
 	if err != nil {
 		return api.ApplicationReply{}, err
 	}
-	if _, again := s.Submitter(a.ID); !again && p.Role != identity.Superuser && s.CountOf(p.Name) >= applicationsOfUser {
-		return api.ApplicationReply{}, &api.Error{Problem: api.Busy, What: fmt.Sprintf("%s has %d applications here, the most of one user", p, applicationsOfUser), Subject: fmt.Sprintf("application %q", a.ID),
-			Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
-	}
 	a.Owner, a.Submitter = owner, p.Name
 	if p.Role == identity.User {
 		s.bounded.Store(p.Name, true)
 	}
-	return s.Service.RegisterApplication(ctx, a)
+	if p.Role == identity.Superuser {
+		return s.Service.RegisterApplication(ctx, a)
+	}
+	return s.RegisterWithin(a, applicationsOfUser)
 }
 
 // PutFile receives a piece of a file of an application of the caller.

@@ -70,11 +70,9 @@ func (s *Service) Submitter(id string) (submitter string, served bool) {
 	return a.Submitter, true
 }
 
-// CountOf returns how many applications of a submitter are served here.
-func (s *Service) CountOf(submitter string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, a := range s.registry.apps {
+// countOf returns how many applications of a submitter are served here.
+func (reg *registry) countOf(submitter string) (n int) {
+	for _, a := range reg.apps {
 		if a.Submitter == submitter {
 			n++
 		}

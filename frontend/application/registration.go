@@ -2,6 +2,8 @@ package application
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -12,6 +14,11 @@ import (
 // RegisterApplication registers an application, or takes it over from another
 // frontend.
 func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (api.ApplicationReply, error) {
+	return s.RegisterWithin(a, math.MaxInt)
+}
+
+// RegisterWithin is RegisterApplication for a submitter that may have so many applications here.
+func (s *Service) RegisterWithin(a *api.Application, most int) (api.ApplicationReply, error) {
 	if s.cfg.Refusal != "" {
 		return api.ApplicationReply{}, &api.Error{Problem: api.Invalid, What: s.cfg.Refusal, Subject: subject(a.ID), Tried: "registering it at frontend " + s.cfg.Frontend, Next: "run the cluster with policy pigeon"}
 	}
@@ -21,6 +28,11 @@ func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (ap
 	}
 	s.update(func(reg *registry, now time.Time) {
 		known := reg.apps[a.ID] != nil
+		if n := reg.countOf(a.Submitter); !known && n >= most {
+			err = &api.Error{Problem: api.Busy, What: fmt.Sprintf("user %s has %s here, the most of one user", a.Submitter, sched.Count(n, "application", "applications")), Subject: subject(a.ID),
+				Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
+			return
+		}
 		if err = reg.register(a, now); err != nil || known {
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -264,4 +265,27 @@ func TestHeldSlotsAreAskedForAgain(t *testing.T) {
 	s.TaskEnded("app/1", "", last, false)
 	held(2)
 	want("it has its slots", 2, 2, 1, 2)
+}
+
+// TestApplicationsOfOneUserAreBounded: an application that is registered while the files of another one
+// of the same user are looked up counts.
+func TestApplicationsOfOneUserAreBounded(t *testing.T) {
+	s := newFileService(t)
+	_, file := content("a", 0) // empty files are here at once
+	app := func(id string, list ...api.File) *api.Application {
+		return &api.Application{ID: id, Incarnation: 7, Submitter: "alice", Template: api.Template{Argv: []string{"x"}, Memory: 1, Files: list}}
+	}
+	s.disk.watch = func() {
+		s.disk.watch = func() {}
+		if _, err := s.RegisterWithin(app("meanwhile"), 1); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err := s.RegisterWithin(app("first", file), 1)
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Busy || !strings.Contains(e.What, "user alice has 1 application here") {
+		t.Errorf("the second one: %v", err)
+	}
+	if _, err := s.RegisterWithin(app("meanwhile"), 1); err != nil {
+		t.Errorf("the first one again: %v", err)
+	}
 }
