@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 )
 
 // column is one of a table that fits a terminal.
 type column struct {
 	head   string
-	least  int // characters to which it may be cut; 0: it is never cut
+	least  int // columns of a terminal to which it may be cut; 0: it is never cut
 	leaves int // columns with the lowest number above 0 are left out first where there is no room; 0: it stays
-	last   int // characters to which it is cut when no other column may be cut or left out any more; 0: it is not
+	last   int // columns of a terminal to which it is cut when no other column may be cut or left out any more; 0: it is not
 }
 
 // fitted is a table that fits the width of a terminal. Elsewhere nothing is cut.
@@ -52,9 +51,9 @@ func (f *fitted) write(out io.Writer, t terminal) error {
 func (f *fitted) fit(width int) []int {
 	widths := make([]int, len(f.columns))
 	for i, c := range f.columns {
-		widths[i] = utf8.RuneCountInString(c.head)
+		widths[i] = widthOf(c.head)
 		for _, row := range f.rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
+			widths[i] = max(widths[i], widthOf(row[i]))
 		}
 	}
 	for width > 0 && total(widths) > width {
@@ -88,9 +87,9 @@ func (f *fitted) grow(widths []int, width int) {
 		if widths[i] == 0 || c.least == 0 {
 			continue
 		}
-		want := utf8.RuneCountInString(c.head)
+		want := widthOf(c.head)
 		for _, row := range f.rows {
-			want = max(want, utf8.RuneCountInString(row[i]))
+			want = max(want, widthOf(row[i]))
 		}
 		widths[i] = min(want, widths[i]+max(0, width-total(widths)))
 	}
@@ -145,7 +144,7 @@ func (f *fitted) line(b *strings.Builder, widths []int, t terminal, colour int, 
 		}
 		text, pad := shortened(cell(i), w), ""
 		if i != last && (t.width == 0 || left > w+len(columnGap)) {
-			pad = strings.Repeat(" ", max(0, w-utf8.RuneCountInString(text))) + columnGap
+			pad = strings.Repeat(" ", max(0, w-widthOf(text))) + columnGap
 		}
 		left -= w + len(columnGap)
 		if i == f.painted {
@@ -157,13 +156,4 @@ func (f *fitted) line(b *strings.Builder, widths []int, t terminal, colour int, 
 		}
 	}
 	b.WriteByte('\n')
-}
-
-// shortened returns at most the given number of characters of a text, the last one an ellipsis
-// where some are left out.
-func shortened(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	return string([]rune(text)[:max(most-1, 0)]) + "…"
 }

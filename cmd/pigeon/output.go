@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 )
@@ -48,9 +47,6 @@ func writeAllJSON[T any](w io.Writer, list []T) error {
 	}
 	return nil
 }
-
-// newTable returns a table for a terminal, its columns aligned to the left.
-func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }
 
 // writeJSON writes one object of JSON Lines.
 func writeJSON(w io.Writer, v any) error {

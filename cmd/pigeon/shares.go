@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -227,7 +226,7 @@ func part(share float64) string {
 
 // printQuotas prints the quotas of all frontends, nothing when there are none.
 func printQuotas(out io.Writer, list []api.OwnerQuotas) error {
-	var w *tabwriter.Writer
+	var w *table
 	for _, f := range list {
 		for _, q := range f.Quotas {
 			if w == nil {

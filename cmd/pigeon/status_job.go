@@ -115,7 +115,9 @@ func printStatus(out io.Writer, s *api.Status, screen terminal) error {
 	}
 	row("name", s.Name)
 	row("command", s.Command)
-	fmt.Fprintf(w, "state\t%s\nclass\t%s\n", screen.paint(string(s.State), stateColour(s.State)), s.Class)
+	fmt.Fprint(w, "state\t")
+	w.painted(screen.paint(printable(string(s.State)), stateColour(s.State)))
+	fmt.Fprintf(w, "\nclass\t%s\n", s.Class)
 	fmt.Fprintf(w, "tasks\t%d: %d running, %d completed, %d failed\nattempts\t%d\n", s.Tasks, s.Running, s.Completed, s.Failed, s.Attempts)
 	row("submitted", clockTime(s.Submitted))
 	if s.Ended > 0 {

@@ -12,7 +12,7 @@ import (
 
 // terminal is where a verb prints to people.
 type terminal struct {
-	width, height int // in characters; 0: no limit, since it is no terminal
+	width, height int // in columns and lines; 0: no limit, since it is no terminal
 	colours       bool
 }
 
@@ -51,9 +51,15 @@ func (t terminal) paint(text string, colour int) string {
 }
 
 // printable returns a text of others without what a terminal would obey.
-func printable(text string) string {
+func printable(text string) string { return withoutCommands(text, "") }
+
+// printableLines is printable for a text of several lines, or of cells between tabs.
+func printableLines(text string) string { return withoutCommands(text, "\n\t") }
+
+// withoutCommands replaces characters that no terminal prints, except those that are kept.
+func withoutCommands(text, kept string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
+		if unicode.IsPrint(r) || strings.ContainsRune(kept, r) {
 			return r
 		}
 		return '?'
