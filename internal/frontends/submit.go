@@ -2,9 +2,14 @@ package frontends
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/client"
+	"github.com/pigeon-sched/pigeon/thrift/frame"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // submission is one job on its way to a frontend.
@@ -103,10 +108,31 @@ func (s *submission) submit(ctx context.Context, f *Frontend) (name string, dupl
 		r.Frontend = identity.Name
 	}
 	_, duplicate, err = f.Submit(ctx, &r)
+	if errors.Is(err, frame.ErrTooLarge) {
+		return identity.Name, false, tooLarge(&r, err)
+	}
 	if err != nil && mayHaveArrived(err) {
 		s.sent, s.sentName = f, identity.Name
 	}
 	return identity.Name, duplicate, err
+}
+
+// tooLarge is the error of a job that is too large for one call; every task carries its own command.
+func tooLarge(r *api.Request, cause error) error {
+	size, err := wire.RequestBytes(r)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	next := "submit fewer tasks at a time, as several jobs"
+	if len(r.Tasks) == 1 {
+		next = "have the task read what is long from a file"
+	} else if r.Backend == api.BackendExec {
+		next += fmt.Sprintf(" (about %d tasks fit into one), or put what is long in a file that nodes have or that is staged: every task carries the whole command, variables and script", int64(len(r.Tasks))*client.DefaultMaxFrame/size)
+	}
+	return &api.Error{
+		Problem: api.Invalid, Subject: fmt.Sprintf("job %q", r.Key), Tried: "submitting it; nothing was sent", Next: next,
+		What: fmt.Sprintf("its %s are %d bytes in all, more than the limit of %d bytes for a job", sched.Count(len(r.Tasks), "task", "tasks"), size, client.DefaultMaxFrame),
+	}
 }
 
 // AnswerError is the error of a submission that may or may not have been accepted.

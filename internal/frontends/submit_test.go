@@ -3,6 +3,7 @@ package frontends_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -176,6 +177,31 @@ func TestNoFrontendAnswers(t *testing.T) {
 		c, _ = newWorld(t).client("a:1", "b:1")
 		if _, _, err := c.Submit(ctx, request("k"), true); err == nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v, although its caller left", err, time.Since(began))
+		}
+	})
+}
+
+// A job that no frontend takes for its size is sent to none, and the error says how large it is, what
+// the limit is and what to do.
+func TestAJobThatIsTooLargeForACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f := newJournal("f0")
+		w.start("a:1", &process{journal: f})
+		c, _ := w.client("a:1")
+		r := &api.Request{Key: "k", Backend: api.BackendExec, Tasks: make([]api.Task, 1000)}
+		command := &api.Exec{Argv: []string{"sh", "-c", strings.Repeat("x", 20_000)}}
+		for i := range r.Tasks {
+			r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Backend: api.BackendExec, Exec: command}}
+		}
+		_, _, err := c.Submit(t.Context(), r, true)
+		for _, want := range []string{`job "k": its 1000 tasks are 20`, "more than the limit of 16777216 bytes for a job", "nothing was sent", "as several jobs (about 83", "staged"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || f.has("k") {
+			t.Errorf("%v, accepted %v", err, f.jobs)
 		}
 	})
 }

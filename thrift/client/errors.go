@@ -62,6 +62,7 @@ func (p *Pool) failure(cause error, sent bool, tried string) *CallError {
 		parts.Next = "nothing to do: this daemon is stopping"
 	case errors.Is(cause, frame.ErrTooLarge):
 		parts.Problem, parts.Next = api.Invalid, "send less at a time"
+		parts.What = fmt.Sprintf("the call is larger than the limit of %d bytes", p.opts.MaxFrame) // the error names what Thrift was writing
 	case errors.Is(cause, errReply):
 		parts.Problem, parts.Next = api.Internal, "check that both sides run the same version"
 	}

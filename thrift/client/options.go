@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// DefaultMaxFrame is the largest message in bytes unless Options.MaxFrame says otherwise; servers
+// take as much at the ports for applications.
+const DefaultMaxFrame = 16 << 20
+
 // Options of a [Pool]; a zero field takes its default.
 type Options struct {
 	// Name is the name of the peer in errors: "master of group 3". Default "peer".
@@ -55,7 +59,7 @@ func (o Options) withDefaults() Options {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, time.Minute)
 	o.BackoffMin = cmp.Or(o.BackoffMin, 10*time.Millisecond)
 	o.BackoffMax = cmp.Or(o.BackoffMax, time.Second)
-	o.MaxFrame = cmp.Or(o.MaxFrame, 16<<20)
+	o.MaxFrame = cmp.Or(o.MaxFrame, DefaultMaxFrame)
 	o.MaxElements = cmp.Or(o.MaxElements, 1_000_000)
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{}).DialContext

@@ -1,7 +1,11 @@
 package wire
 
 import (
+	"context"
+	"fmt"
 	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
@@ -82,6 +86,25 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 		t.Tasks[i] = &specs[i]
 	}
 	return t
+}
+
+// RequestBytes returns how large a message the submission of a job is, to a few bytes.
+func RequestBytes(r *api.Request) (int64, error) {
+	var n counter
+	out := thrift.NewStreamTransportW(&n)
+	if err := requestTo(r).Write(context.Background(), thrift.NewTBinaryProtocolConf(out, nil)); err != nil {
+		return 0, fmt.Errorf("its size is not known: %w", err)
+	}
+	return int64(n), nil
+}
+
+// counter counts the bytes that are written to it.
+type counter int64
+
+// Write implements [io.Writer].
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
 
 // User is the submitter of a job, as the application gives it and its backends receive it.
