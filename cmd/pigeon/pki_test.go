@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,6 +144,44 @@ func TestToken(t *testing.T) {
 	for _, l := range lines[tokenLine](t, ran(t, "token", "list", "-o", "json")) {
 		if l.User == "eve" && l.State != "revoked" {
 			t.Errorf("%+v", l)
+		}
+	}
+}
+
+// A token that could not be printed counts no more, since nobody has it: neither on a full disk nor
+// when the program that was to read it has ended. One that is in a file stays.
+func TestTokenThatCannotBePrinted(t *testing.T) {
+	file, out := filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "ann.token")
+	create := []string{"token", "create", "--file", file, "--role", "user", "--user"}
+	for user, more := range map[string][]string{"text": nil, "json": {"-o", "json"}} {
+		var errs bytes.Buffer
+		if code := run(t.Context(), slices.Concat(create, []string{user}, more), strings.NewReader(""), &fullDisk{}, &errs); code != exitFailed || !strings.Contains(errs.String(), "is revoked again") {
+			t.Errorf("status %d, %s", code, &errs)
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append(create, "pipe")...)
+	cmd.Stdout = w
+	if err := errors.Join(r.Close(), cmd.Start(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Error("the token was printed to nobody, without an error")
+	}
+	var errs bytes.Buffer
+	if code := run(t.Context(), append(create, "ann", "--out", out), strings.NewReader(""), &fullDisk{}, &errs); code != exitFailed || !strings.Contains(errs.String(), "is made and in "+out) {
+		t.Errorf("status %d, %s", code, &errs)
+	}
+	list := lines[tokenLine](t, ran(t, "token", "list", "--file", file, "-o", "json"))
+	if len(list) != 4 {
+		t.Errorf("%d tokens, want 4", len(list))
+	}
+	for _, l := range list {
+		if want := map[bool]string{true: "good", false: "revoked"}[l.User == "ann"]; l.State != want {
+			t.Errorf("the token of %s is %s, want %s", l.User, l.State, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -127,26 +128,41 @@ user's programs find it as --token-file, PIGEON_TOKEN_FILE or ~/.config/pigeon/t
 		if *out == "" {
 			line.Token = text
 		} else if err := keepToken(*out, text); err != nil {
-			_, undo := tokens.Revoke(*file, []string{t.ID}, time.Now()) // no user has it
-			return errors.Join(err, undo)
+			return errors.Join(err, withdraw(*file, t.ID))
 		}
-		if *output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), &line)
+		defer failBrokenPipes()()
+		switch err := printCreated(cmd, &line, *output, *file, *out); {
+		case err != nil && *out != "":
+			return fmt.Errorf("token %s is made and in %s, and that could not be printed: %w", t.ID, *out, err)
+		case err != nil:
+			if undo := withdraw(*file, t.ID); undo != nil {
+				return errors.Join(fmt.Errorf("token %s could not be printed: %w", t.ID, err), undo)
+			}
+			return fmt.Errorf("token %s could not be printed, and is revoked again: %w", t.ID, err)
 		}
-		return printCreated(cmd, &line, *file, *out)
+		return nil
 	}
 	return cmd
 }
 
+// withdraw revokes a token that no user has.
+func withdraw(file, id string) error {
+	if _, err := tokens.Revoke(file, []string{id}, time.Now()); err != nil {
+		return fmt.Errorf("it could not be revoked: %w; 'pigeon token revoke %s' tries again", err, id)
+	}
+	return nil
+}
+
 // printCreated prints the token alone on standard output, so that it can be redirected.
-func printCreated(cmd *cobra.Command, l *tokenLine, file, out string) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), "token %s of %s %s, good until %s, is in %s\n", l.ID, l.Role, l.User, orNever(l.Expires), file)
-	if out != "" {
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), out)
+func printCreated(cmd *cobra.Command, l *tokenLine, output outputFormat, file, out string) error {
+	if output == outputJSON {
+		return writeJSON(cmd.OutOrStdout(), l)
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(out, l.Token)); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), l.Token)
-	return err
+	fmt.Fprintf(cmd.ErrOrStderr(), "token %s of %s %s, good until %s, is in %s\n", l.ID, l.Role, l.User, orNever(l.Expires), file)
+	return nil
 }
 
 func orNever(unix float64) string {
