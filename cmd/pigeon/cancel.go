@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
@@ -53,11 +52,11 @@ func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFo
 		return writeJSON(cmd.OutOrStdout(), &s)
 	}
 	if s.App == job && s.State == api.StateCancelled {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "application %s is asked to end; its executors (%d) are stopped\n", job, s.Running)
+		err = printTo(cmd.OutOrStdout(), "application %s is asked to end; its executors (%d) are stopped\n", job, s.Running)
 	} else if s.State == api.StateCancelled {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is cancelled; %d of its %s had ended\n", job, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
+		err = printTo(cmd.OutOrStdout(), "%s is cancelled; %d of its %s had ended\n", job, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)
+		err = printTo(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)
 	}
 	return err
 }

@@ -93,7 +93,7 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	}
 	c, err := dialCluster(frontends.Options{
 		Addresses: cfg.Frontend, Timeout: cfg.Timeout, Retry: cfg.RetryFor, Security: security,
-		Say: func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: "+line) },
+		Say: func(line string) { _ = printTo(cmd.ErrOrStderr(), "pigeon: %s\n", line) },
 	})
 	if err != nil {
 		return nil, wrongUse(err)

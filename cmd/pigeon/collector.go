@@ -77,7 +77,7 @@ func (k *collector) tasks(ctx context.Context, n int) error {
 		case hasProblem(err, api.NotReady, api.NotFound, api.Invalid):
 			k.failed++
 			k.patient = k.patient && !hasProblem(err, api.NotReady) // its node stays away: one wait for that is enough
-			fmt.Fprintf(k.errs, "pigeon: %v\n", ofTask(task, err))
+			_ = printTo(k.errs, "pigeon: %v\n", ofTask(task, err))
 		default:
 			return ofTask(task, err)
 		}

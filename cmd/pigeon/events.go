@@ -290,7 +290,7 @@ func (p *eventPrinter) all(list []api.Event) error {
 		}
 		fmt.Fprintf(&text, "%s  %-7s  %-18s  %s\n", at.Local().Format("2006-01-02 15:04:05.000"), e.Severity, e.Type, printable(e.Message)) //nolint:gosmopolitan // for the user
 	}
-	if _, err := io.WriteString(p.out, text.String()); err != nil {
+	if _, err := io.WriteString(p.out, printableLines(text.String())); err != nil {
 		return fmt.Errorf("events could not be written: %w", err)
 	}
 	return nil

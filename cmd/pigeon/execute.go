@@ -72,7 +72,7 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 	if silent, ok := errors.AsType[silentError](err); ok {
 		return silent.code
 	}
-	fmt.Fprintf(std.err, "pigeon: %v\n", err)
+	_ = printTo(std.err, "pigeon: %v\n", err)
 	// cobra refuses flags and arguments before the verb runs.
 	if _, ok := errors.AsType[usageError](err); ok || !started {
 		fmt.Fprintf(std.err, "Run '%s --help' for what it takes.\n", cmd.CommandPath())

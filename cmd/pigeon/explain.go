@@ -51,7 +51,7 @@ what would change that.`,
 
 func printExplanation(out io.Writer, e *api.Explanation) error {
 	var lines strings.Builder
-	fmt.Fprintf(&lines, "job %s %s\n", printable(e.Status.Job), stands(e.Status.State))
+	fmt.Fprintf(&lines, "job %s %s\n", printable(e.Status.Job), printable(stands(e.Status.State)))
 	for _, sentence := range e.Why {
 		fmt.Fprintln(&lines, "  "+printable(sentence))
 	}
@@ -85,9 +85,9 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 func printTrace(out io.Writer, e *api.Explanation) (err error) {
 	switch {
 	case e.TraceURL != "":
-		_, err = fmt.Fprintf(out, "\ntrace %s: %s\n", e.Trace, e.TraceURL)
+		err = printTo(out, "\ntrace %s: %s\n", e.Trace, e.TraceURL)
 	case e.Trace != "":
-		_, err = fmt.Fprintf(out, "\ntrace %s\n", e.Trace)
+		err = printTo(out, "\ntrace %s\n", e.Trace)
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func (n *queueNotice) observe(ctx context.Context, job *frontends.Job, s *api.St
 			return // the next state shows more
 		}
 		n.told = true
-		fmt.Fprintf(n.out, "pigeon: job %s is queued: %s\n", job.ID, cmp.Or(waitReasons(e), "no reason is known yet."))
+		_ = printTo(n.out, "pigeon: job %s is queued: %s\n", job.ID, cmp.Or(waitReasons(e), "no reason is known yet."))
 	}
 }
 

@@ -104,8 +104,7 @@ func printResumed(out io.Writer, d *api.NodeDrain, output outputFormat) error {
 	if output == outputJSON || d.State == api.StateUp || d.Reason == "" {
 		return printDrain(out, d, output)
 	}
-	_, err := fmt.Fprintf(out, "%s drains no more, but takes nothing yet: %s\n", d.Node, d.Reason)
-	return err
+	return printTo(out, "%s drains no more, but takes nothing yet: %s\n", d.Node, d.Reason)
 }
 
 // drainNode makes the first frontend that answers pass the order on.
@@ -124,7 +123,7 @@ func warnOnly(w io.Writer, d *api.NodeDrain) {
 		if app == "" {
 			of = "sleep and exec"
 		}
-		fmt.Fprintf(w, "warning: without %s no node that is up can run tasks of %s; they wait until one can\n", d.Node, of)
+		_ = printTo(w, "warning: without %s no node that is up can run tasks of %s; they wait until one can\n", d.Node, of)
 	}
 }
 
@@ -135,11 +134,11 @@ func printDrain(out io.Writer, d *api.NodeDrain, output outputFormat) error {
 	var err error
 	switch d.State {
 	case api.StateUp:
-		_, err = fmt.Fprintf(out, "%s takes tasks again\n", d.Node)
+		err = printTo(out, "%s takes tasks again\n", d.Node)
 	case api.StateDrained:
-		_, err = fmt.Fprintf(out, "%s is drained\n", d.Node)
+		err = printTo(out, "%s is drained\n", d.Node)
 	default:
-		_, err = fmt.Fprintf(out, "%s is draining: %d still running\n", d.Node, d.Running)
+		err = printTo(out, "%s is draining: %d still running\n", d.Node, d.Running)
 	}
 	return err
 }

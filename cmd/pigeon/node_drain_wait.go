@@ -63,7 +63,7 @@ func (w *drainWait) drain(names []string, o api.DrainOrder) error {
 
 func (w *drainWait) fail(err error) {
 	w.failed = true
-	fmt.Fprintf(w.cmd.ErrOrStderr(), "pigeon: %v\n", w.cluster.explainDenied(err))
+	_ = printTo(w.cmd.ErrOrStderr(), "pigeon: %v\n", w.cluster.explainDenied(err))
 }
 
 // await returns when no node drains any more.
@@ -96,7 +96,7 @@ func (w *drainWait) await() error {
 }
 
 func (w *drainWait) interrupted() error {
-	fmt.Fprintf(w.cmd.ErrOrStderr(), "interrupted; %s goes on draining\n", w.names())
+	_ = printTo(w.cmd.ErrOrStderr(), "interrupted; %s goes on draining\n", w.names())
 	return silentError{exitInterrupted}
 }
 

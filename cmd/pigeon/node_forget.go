@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
@@ -46,7 +45,7 @@ func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output output
 	if output == outputJSON {
 		return writeJSON(cmd.OutOrStdout(), &forgottenNode{Node: name, Groups: groups})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is not shown any more\n", name)
+	err = printTo(cmd.OutOrStdout(), "%s is not shown any more\n", name)
 	return err
 }
 

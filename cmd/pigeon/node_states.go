@@ -126,7 +126,7 @@ func printDaemons(out io.Writer, states []api.MasterState, versions bool) error 
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(groups), order) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\n", d.role, d.name, strings.Join(groups[d], ","), cmp.Or(d.address, "-"), d.state,
-			columns(false, age(ages[d]), versions, cmp.Or(d.version, "-"), cmp.Or(d.reason, "-")))
+			columns(false, age(ages[d]), versions, cmp.Or(d.version, "-"), cmp.Or(printable(d.reason), "-")))
 	}
 	return w.Flush()
 }
@@ -136,7 +136,7 @@ func since(d *api.DaemonState) string {
 	if d == nil {
 		return ""
 	}
-	return fmt.Sprintf(" for %s: %s", age(d.StateSeconds), d.Reason)
+	return fmt.Sprintf(" for %s: %s", age(d.StateSeconds), printable(d.Reason))
 }
 
 // age shows a time in seconds, exact to the second below an hour and to the minute above.

@@ -96,7 +96,7 @@ func printNodes(out io.Writer, states []api.MasterState) error {
 	for i := range states {
 		for _, n := range nodesOf(&states[i]) {
 			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), stateOf(&n))
-			fmt.Fprintln(w, columns(allUp, age(n.StateSeconds), versions, cmp.Or(n.Version, "-"), cmp.Or(n.Reason, "-")))
+			fmt.Fprintln(w, columns(allUp, age(n.StateSeconds), versions, cmp.Or(n.Version, "-"), cmp.Or(printable(n.Reason), "-")))
 		}
 	}
 	return errors.Join(w.Flush(), printDaemons(out, states, versions))

@@ -35,7 +35,7 @@ func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer, sc
 			if first {
 				return err
 			}
-			fmt.Fprintf(&picture, "pigeon: %v\n", err)
+			_ = printTo(&picture, "pigeon: %v\n", err)
 		}
 		if screen.height > 0 {
 			picture = *bytes.NewBuffer(append([]byte(homeAndClear), picture.Bytes()...))

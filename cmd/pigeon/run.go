@@ -183,7 +183,7 @@ func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64
 	e, err := job.Explain(ctx)
 	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
 		if e.Tasks[0].Code != "" { // its output need not say that it met a limit
-			fmt.Fprintf(errs, "pigeon: job %s failed: %s\n", job.ID, s.Reason)
+			_ = printTo(errs, "pigeon: job %s failed: %s\n", job.ID, s.Reason)
 		}
 		return silentError{e.Tasks[0].Exit}
 	}

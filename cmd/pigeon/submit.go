@@ -211,7 +211,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
-			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; %v\n", lost)
+			_ = printTo(cmd.ErrOrStderr(), "interrupted; %v\n", lost)
 			return silentError{exitInterrupted}
 		})
 	}
@@ -272,6 +272,5 @@ func printEnd(w io.Writer, s *api.Status) error {
 	if s.Reason != "" {
 		line += ": " + s.Reason
 	}
-	_, err := fmt.Fprintln(w, line)
-	return err
+	return printTo(w, "%s\n", line)
 }

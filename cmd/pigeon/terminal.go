@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -56,10 +57,17 @@ func printable(text string) string { return withoutCommands(text, "") }
 // printableLines is printable for a text of several lines, or of cells between tabs.
 func printableLines(text string) string { return withoutCommands(text, "\n\t") }
 
-// withoutCommands replaces characters that no terminal prints, except those that are kept.
+// printTo prints a text for people that may quote others, such as an error or a reason that a daemon
+// sent.
+func printTo(out io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprint(out, printableLines(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// withoutCommands replaces characters that no terminal shows, except those that are kept.
 func withoutCommands(text, kept string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || strings.ContainsRune(kept, r) {
+		if unicode.IsGraphic(r) || strings.ContainsRune(kept, r) {
 			return r
 		}
 		return '?'

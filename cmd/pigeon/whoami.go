@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -67,8 +66,7 @@ func printPrincipal(out io.Writer, output outputFormat, frontend string, p ident
 	if !p.Expires.IsZero() {
 		text += ", for " + daysLeft(time.Until(p.Expires))
 	}
-	_, err := fmt.Fprintf(out, "%s: %s; proven by %s\n", frontend, text, provenBy(p.Proof, by))
-	return err
+	return printTo(out, "%s: %s; proven by %s\n", frontend, text, provenBy(p.Proof, by))
 }
 
 // provenBy returns what a frontend took for the proof, given what this command offered: on this machine,

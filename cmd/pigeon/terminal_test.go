@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+)
+
+// orders are what a terminal obeys: a line that is written over, a title, a screen that is cleared by
+// the code of one character, and text from right to left.
+const orders = "a\rb\x1b]0;c\x07d\u009b2Je\u202ef"
+
+// What a frontend answers cannot clear the screen or change a line above, whether it is an error or the
+// end of a job.
+func TestAnswersCannotCommandTheTerminal(t *testing.T) {
+	f := startFake(t, &fakeFrontend{state: api.State(orders)})
+	refuses := startFake(t, &fakeFrontend{refuse: &api.Error{Problem: api.Denied, What: orders, Subject: orders, Tried: orders, Next: orders}})
+	f.cancel = func(*fakeFrontend) (api.Status, error) { return api.Status{Job: orders, State: api.State(orders)}, nil }
+	for _, c := range []struct {
+		at   *fakeFrontend
+		args []string
+	}{
+		{refuses, []string{"status"}}, {refuses, []string{"status", "k"}}, {f, []string{"status"}}, {f, []string{"cancel", "k"}},
+	} {
+		var out, errs bytes.Buffer
+		run(t.Context(), append(c.args, "--frontend", c.at.address), strings.NewReader(""), &out, &errs)
+		text := out.String() + errs.String()
+		if !strings.Contains(text, "a?b?]0;c?d?2Je?f") || strings.ContainsAny(text, "\r\x1b\x07\u009b\u202e") {
+			t.Errorf("pigeon %q prints %q", c.args, text)
+		}
+	}
+}
+
+// Tables keep a row to a line, whatever the reason of a node is.
+func TestAReasonStaysInItsRow(t *testing.T) {
+	var out strings.Builder
+	n := api.Node{ID: "n1", State: api.StateLost, Reason: "first\nsecond\tthird"}
+	if err := printNodes(&out, []api.MasterState{{Epoch: 1, Nodes: []api.Node{n}}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "first?second?third") {
+		t.Errorf("%s", text)
+	}
+	// Spaces of other scripts are not taken for commands.
+	if got := printable("山田\u3000花子"); got != "山田\u3000花子" {
+		t.Errorf("%q", got)
+	}
+}
