@@ -260,15 +260,24 @@ func checkAsksAgain(t *testing.T, b *chromiumtest.Tab) {
 	t.Helper()
 	b.Text(`{
 		const real = window.fetch;
+		window.asked = 0;
+		window.network = () => window.fetch = real;
 		window.fetch = (url, options) => {
 			if (!String(url).includes("explain")) return real(url, options);
-			window.fetch = real;
+			asked++;
 			return Promise.reject(new Error("the test has no network"));
 		};
 		document.getElementById("panel").close();
 		document.querySelector("#job-list [data-index='0']").click();
 	} 0`)
 	b.Await(`document.querySelector("#why [role=alert]")?.textContent === "the test has no network"`, whole)
+	// A screen reader reads an alert out whenever it is drawn.
+	b.Text(`document.querySelector("#why [role=alert]").first = true; asked = 0`)
+	b.Await(`asked > 1`, whole)
+	if got := b.Text(`document.querySelector("#why [role=alert]").first`); got != "true" {
+		t.Error("the same error was drawn again")
+	}
+	b.Text(`network(); 0`)
 	b.Await(`document.querySelectorAll("#why li").length === 2`, whole)
 }
 
@@ -346,7 +355,7 @@ func TestPageByKeyboard(t *testing.T) {
 		}
 		t.Fatalf("%s cannot be reached by Tab; the focus is on %s", selector, b.Text("document.activeElement.outerHTML.slice(0, 200)"))
 	}
-	focus("#job-list .window")
+	focus("#job-list [role=grid]")
 	b.Do(chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown))
 	b.Await(`document.querySelector("#job-list .row.active")?.dataset.index === "1" && document.activeElement.getAttribute("aria-activedescendant") === document.querySelector("#job-list .row.active").id`, whole)
 	b.Do(chromedp.KeyEvent(kb.Enter))
@@ -355,12 +364,24 @@ func TestPageByKeyboard(t *testing.T) {
 	b.Do(chromedp.KeyEvent(kb.Enter))
 	b.Await(`document.querySelector("#log pre")?.textContent.startsWith("hello")`, whole)
 	b.Do(chromedp.KeyEvent(kb.Escape))
-	b.Await(`!document.getElementById("panel").open && document.activeElement.matches("#job-list .window")`, "document.activeElement.outerHTML.slice(0, 200)")
+	b.Await(`!document.getElementById("panel").open && document.activeElement.matches("#job-list [role=grid]")`, "document.activeElement.outerHTML.slice(0, 200)")
 	b.Text(`document.getElementById("slots").focus()`)
 	b.Do(chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 	b.Await(`document.getElementById("chosen").textContent.startsWith("Node node-0-000, group 0, slot 1: ")`, `document.getElementById("chosen").textContent`)
 	b.Do(chromedp.KeyEvent(kb.End))
 	b.Await(`document.getElementById("chosen").textContent.startsWith("Node node-1-001, group 1, slot 3: ")`, `document.getElementById("chosen").textContent`)
+	// A click leaves the focus where it names the active row, and there is one stop of the Tab key for a list.
+	b.Text(`document.querySelector("#job-list .window").focus(); 0`) // as a click in it does
+	if got := b.Text(`document.activeElement.getAttribute("role") + " " + (document.activeElement.getAttribute("aria-activedescendant") === document.querySelector("#job-list .row.active").id)`); got != "grid true" {
+		t.Errorf("the focus is on %s", got)
+	}
+	b.Do(chromedp.KeyEvent(kb.Tab))
+	if got := b.Text(`document.activeElement.closest("#job-list") !== null`); got != "false" {
+		t.Error("the list of jobs has a second stop of the Tab key")
+	}
+	if got := b.Text(`document.querySelectorAll("[role=rowgroup][aria-activedescendant], [role=rowgroup][tabindex='0']").length`); got != "0" {
+		t.Errorf("%s groups of rows name an active row, which screen readers ignore there", got)
+	}
 	// Every control has a name.
 	if got := b.Text(`[...document.querySelectorAll("input, select, button, canvas, [tabindex='0']")].filter(e => !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())).map(e => e.outerHTML).join()`); got != "" {
 		t.Errorf("controls without a name: %s", got)

@@ -11,13 +11,16 @@ export class List {
     this.rows = []; this.chosen = null; this.pool = [];
     this.head = el("div", { class: "head", role: "row" }, ...columns.map(c => el("span", { role: "columnheader", class: classOf(c) }, c.title)));
     this.space = el("div", { role: "presentation" });
-    this.window = el("div", { class: "window", role: "rowgroup", tabindex: "0", "aria-label": label }, this.space);
-    this.box = el("div", { class: "list", role: "grid", "aria-label": label, "aria-readonly": "true" }, el("div", { role: "rowgroup" }, this.head), this.window);
+    this.window = el("div", { class: "window", role: "rowgroup", tabindex: "-1" }, this.space);
+    this.box = el("div", { class: "list", role: "grid", tabindex: "0", "aria-label": label, "aria-readonly": "true" }, el("div", { role: "rowgroup" }, this.head), this.window);
     host.append(this.box);
     this.id = host.id;
     this.draw = later(() => this.drawNow());
     this.window.addEventListener("scroll", this.draw, { passive: true });
-    this.window.addEventListener("keydown", e => this.key(e));
+    // The grid has the focus, since no other part of it may name the active row to screen readers. What scrolls
+    // would be a second stop of the Tab key, and take the focus on a click.
+    this.window.addEventListener("focus", () => this.box.focus({ preventScroll: true }));
+    this.box.addEventListener("keydown", e => this.key(e));
     this.window.addEventListener("click", e => {
       const row = e.target.closest("[data-key]"); // its index may be that of another row, which is not drawn yet
       const at = row ? this.rows.findIndex(r => r.key === row.dataset.key) : -1;
@@ -84,7 +87,7 @@ export class List {
       this.columns.forEach((c, x) => { if (c.ages || slot.shown !== row) fill(slot.cells[x], c.cell(row)); });
       slot.shown = row;
     });
-    if (active) w.setAttribute("aria-activedescendant", active); else w.removeAttribute("aria-activedescendant");
+    if (active) this.box.setAttribute("aria-activedescendant", active); else this.box.removeAttribute("aria-activedescendant");
     if (!this.none) this.window.append(this.none = el("p", { class: "empty" }, this.empty));
     this.none.hidden = n > 0;
     this.space.hidden = n === 0;

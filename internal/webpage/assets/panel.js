@@ -54,9 +54,14 @@ export class Panel {
       }
     } catch (e) {
       again = !e.final;
-      if (!signal.aborted) put(this.why, el("p", { class: "bad", role: "alert" }, e.message));
+      if (!signal.aborted) this.refused(e.message);
     }
     if (again && !signal.aborted) setTimeout(() => signal.aborted || this.ask(job, signal), REFRESH);
+  }
+
+  // refused shows an error, once: a screen reader would read it out each time that it is drawn.
+  refused(text) {
+    if (this.why.querySelector("[role=alert]")?.textContent !== text) put(this.why, el("p", { class: "bad", role: "alert" }, text));
   }
 
   // draw shows an explanation where the one before was. The reader stays at the same place of the panel
