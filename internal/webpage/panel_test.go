@@ -54,6 +54,26 @@ func TestPanelKeepsThePlaceOfItsReader(t *testing.T) {
 	awaitRedrawn(b, "#why table")
 }
 
+// Only a job of which tasks wait is told why it waits.
+func TestPanelHeading(t *testing.T) {
+	t.Parallel()
+	m := small()
+	m.jobs = []api.Status{
+		{Job: "waits", State: api.StateQueued, Tasks: 8}, {Job: "partly", State: api.StateRunning, Tasks: 8, Running: 3, Completed: 2, Failed: 1},
+		{Job: "runs", State: api.StateRunning, Tasks: 8, Running: 3, Completed: 4, Failed: 1}, {Job: "ended", State: api.StateCompleted, Tasks: 8, Completed: 8, Ended: 2},
+	}
+	b := chromiumtest.Open(t, served(t, m), 1280, 1000)
+	b.Await(live+` && `+rowsNow+` === 4`, whole)
+	for job, want := range map[string]string{"waits": "Why it waits", "partly": "Why it waits", "runs": "Where it stands", "ended": "How it ended"} {
+		b.Click("#job-list [data-key='f-0/" + job + "']")
+		b.Await(`document.querySelector("#why h3")`, whole)
+		if got := text(b, "#why h3"); got != want {
+			t.Errorf("the explanation of the job %q has the title %q, want %q", job, got, want)
+		}
+		b.Text(`document.getElementById("panel").close(); 0`)
+	}
+}
+
 // The output that a button shows can be seen, however far below the button it is.
 func TestPanelLeadsToTheOutput(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,7 @@ export class Panel {
     const chart = new Chart(s, tasks), more = done.length > 0 && done.length < s.completed;
     put(this.why,
       el("p", { class: "soft" }, facts(s)),
-      el("h3", {}, s.ended ? "How it ended" : "Why it waits"), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
+      el("h3", {}, heading(s)), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
       tasks.length ? el("h3", {}, "Attempts") : null,
       more ? el("p", { class: "soft" }, `Of the ${count(s.completed)} completed tasks, the first ${count(done.length)} are shown.`) : null,
       tasks.length ? el("div", { class: "scroll" }, el("table", {},
@@ -107,6 +107,12 @@ export class Panel {
     });
     return b;
   }
+}
+
+// heading names what an explanation is about: only a job of which tasks wait is told why.
+function heading(s) {
+  if (s.ended) return "How it ended";
+  return s.running + s.completed + s.failed < s.tasks ? "Why it waits" : "Where it stands";
 }
 
 // facts says in words what is known of every job.
