@@ -204,7 +204,7 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 			return fmt.Errorf("output could not be written: %w", err)
 		}
 	}
-	left := screen.height - len(head) - 4 - 1 // of the classes below, and the last line stays empty
+	left := screen.height - len(head) - 3 - 1 - 1 // of the classes below, one that counts what is left out, and the last line stays empty
 	classes := fitted{painted: -1, columns: []column{{head: "CLASS"}, {head: "RUNNING"}, {head: "WAITING"}, {head: "OLDEST WAIT"}}}
 	for _, c := range []struct {
 		name            string
@@ -219,7 +219,8 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 	}
 	err := classes.write(out, screen)
 	tables := []fitted{p.groupTable(), p.ownerTable(), p.nodeTable()}
-	names := []string{"groups", "owners", "nodes"}
+	names := [][2]string{{"group", "groups"}, {"owner", "owners"}, {"node", "nodes"}}
+	var whole []string // the tables that are left out
 	for i := range tables {
 		room := len(tables[i].rows) + 2
 		if screen.height > 0 {
@@ -228,7 +229,19 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 				room = max(left/2, left-len(tables[i+1].rows)-2) // the next one has lines too
 			}
 		}
-		left -= tables[i].writeWithin(out, screen, room, names[i], &err)
+		rows := len(tables[i].rows)
+		lines := tables[i].writeWithin(out, screen, room, names[i][1], &err)
+		if left -= lines; lines == 0 && rows > 0 {
+			whole = append(whole, sched.Count(rows, names[i][0], names[i][1]))
+		}
+	}
+	if len(whole) > 0 && left >= 0 {
+		line := "and " + strings.Join(whole, ", ")
+		if screen.width > 0 {
+			line = shortened(line, screen.width)
+		}
+		_, failed := fmt.Fprintln(out, line)
+		err = errors.Join(err, failed)
 	}
 	return err
 }
