@@ -150,6 +150,9 @@ class ClientTest(WithCluster):
         anything = job
         self.assertIn("the id of a job is Job(", str(raised(TypeError, lambda: self.client.job(anything))))
         raised(PigeonError, lambda: self.client.submit([]))
+        # A duration that is shorter than any is not taken for none, which is no limit.
+        self.assertIn("time limit is 1ns", str(raised(PigeonError, lambda: self.client.submit(["true"], time_limit=1e-12))))
+        self.assertIn("max_disconnect is 1ns", str(raised(PigeonError, lambda: self.client.submit(["true"], max_disconnect=1e-12))))
         e = raised(PigeonError, lambda: self.client.sleep(1, tasks=100_001))
         self.assertIn("100000", str(e))
         e = raised(PigeonError, lambda: self.client.submit([Command(["true"], {"X": "x" * 100_000})] * 200))

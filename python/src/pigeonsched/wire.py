@@ -164,4 +164,6 @@ def request(commands: list[Command], sleep: float, tasks: int, options: JobOptio
 
 
 def nanos(seconds: float) -> int:
-    return round(float(seconds) * 1e9)
+    """Returns a duration in nanoseconds; only 0 becomes 0, which stands for no limit."""
+    exact = float(seconds) * 1e9
+    return round(exact) or (exact > 0) - (exact < 0)
