@@ -11,12 +11,21 @@ submitted. A PigeonFunctionOperator has no such key: the function may be called 
 from __future__ import annotations
 
 import datetime
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from airflow.sdk import DAG, BaseOperator
 
 from pigeonsched import Client, Job, PigeonExecutor
+
+
+LONGEST = 256  # bytes of the key and of the name of a job
+
+
+def name_of(ti: Any) -> str:
+    """Returns what the work of a task is called, cut to what a job's name may have."""
+    return f"{ti.dag_id}.{ti.task_id}".encode()[:LONGEST].decode(errors="ignore")
 
 
 class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes have no types here
@@ -34,8 +43,10 @@ class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes ha
         ti = context["ti"]
         # The ids of a DAG and a task cannot contain an @, so two tries never have the same key.
         key = f"{ti.dag_id}@{ti.task_id}@{ti.run_id}@{ti.map_index}@{ti.try_number}"
+        if len(key.encode()) > LONGEST:  # each of Airflow's ids may have 250 characters
+            key = f"airflow@{hashlib.sha256(key.encode()).hexdigest()}"
         with Client() as client:
-            self._job = client.submit(self.command, key=key, name=f"{ti.dag_id}.{ti.task_id}", **self.options)
+            self._job = client.submit(self.command, key=key, name=name_of(ti), **self.options)
             self.log.info("job %s; 'pigeon explain %s' says why it waits", self._job.id, self._job.id)
             return self._job.result().decode()
 
@@ -56,7 +67,7 @@ class PigeonFunctionOperator(BaseOperator):  # type: ignore[misc] # as above
         self.arguments = list(arguments)
 
     def execute(self, context: Any) -> Any:
-        executor = PigeonExecutor(name=f"{context['ti'].dag_id}.{context['ti'].task_id}")
+        executor = PigeonExecutor(name=name_of(context["ti"]))
         try:
             return executor.submit(self.function, *self.arguments).result()
         finally:

@@ -63,6 +63,14 @@ class AirflowTest(WithCluster):
             ids.append(operator._job.id)
         self.assertNotEqual(*ids)
 
+    def test_ids_of_any_length_make_a_key(self) -> None:
+        dag, ids = "d" * 250, set()
+        operator = load().PigeonOperator(task_id="t", command=["echo", "long"])
+        for task in ("t" * 249 + "1", "t" * 249 + "2", "t" * 249 + "1"):
+            self.assertEqual(operator.execute(of_try(dag, task)), "long\n")
+            ids.add(operator._job.id)
+        self.assertEqual(len(ids), 2)
+
     def test_a_program_is_cancelled_after_its_time_is_up(self) -> None:
         operator = load().PigeonOperator(task_id="t", command=["sleep", "3600"])
         self.time_is_up_in(1)
