@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import gc
 import hashlib
 import io
 import os
@@ -235,6 +236,17 @@ class ExecutorTest(WithCluster):
         self.assertIn(f"job {job} was not cancelled", log.output[0])
         with Client() as client:
             client.job(job).cancel()
+
+    def test_a_dropped_executor_ends_after_its_calls(self) -> None:
+        marker = str(self.dev.folder / "held")
+        executor = PigeonExecutor()
+        thread, future = executor._thread.thread, executor.submit(os.mkdir, marker)
+        del executor
+        gc.collect()
+        self.assertIsNone(future.result(PATIENCE))
+        self.assertTrue(os.path.isdir(marker))
+        thread.join(PATIENCE)
+        self.assertFalse(thread.is_alive())
 
     def test_wrong_options_leave_nothing_behind(self) -> None:
         before = threading.active_count()

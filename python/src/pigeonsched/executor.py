@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from typing import Any, Optional, TypeVar, Union
 
@@ -27,8 +28,9 @@ class PigeonExecutor(concurrent.futures.Executor):
 
     A separate thread makes the calls; the functions run on the nodes. options are the fields
     of JobOptions except key and name. A function whose node is lost may be called more than once.
-    The interpreter does not exit before all calls have ended, as with concurrent.futures. After
-    a fork, only the process that made the executor can use it.
+    The interpreter does not exit before all calls have ended, and an executor that nobody holds
+    any more ends when they have, as with concurrent.futures. After a fork, only the process that
+    made the executor can use it.
     """
 
     def __init__(
@@ -47,14 +49,57 @@ class PigeonExecutor(concurrent.futures.Executor):
         """
         self._max_workers = max_workers
         self._python = python or sys.executable
-        self._client = AsyncClient(frontend, **(settings or {}))
-        self._async = AsyncPigeonExecutor(self._client, python=self._python, name=name, **options)
-        self._process = os.getpid()
+        client = AsyncClient(frontend, **(settings or {}))
+        self._thread = _Thread(client, AsyncPigeonExecutor(client, python=self._python, name=name, **options))
+        weakref.finalize(self, self._thread.drop).atexit = False  # _wait_for_all does that
+
+    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[_T]:
+        """Calls a function on the cluster. Cancelling the future cancels its job at any time."""
+        self._thread.check_process()
+        name, command = payload.name_of(fn), payload.command(fn, [(args, kwargs)], self._python)
+        self._thread.calls.check(1)
+        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+        self._thread.send(lambda calls: [calls.send(name, command)], [future], None)
+        return future
+
+    def map(
+        self, fn: Callable[..., _T], *iterables: Iterable[Any], timeout: Optional[float] = None, chunksize: int = 1, progress: bool = False, **unsupported: Any
+    ) -> Iterator[_T]:
+        """Returns the results in order; a task makes chunksize calls, and progress shows a bar.
+
+        timeout is for each result, from its request. Ending the iteration early, or the method
+        close of the iterator, cancels the rest. The results can be had after the shutdown too.
+        """
+        self._thread.check_process()
+        if unsupported:
+            raise TypeError(f"map does not know {', '.join(unsupported)}")
+        name, commands = payload.name_of(fn), pack(fn, iterables, chunksize, self._python)
+        self._thread.calls.check(len(commands))
+        bar = progress_bar.Bar(len(commands), name) if progress else None
+        futures: list[concurrent.futures.Future[list[_T]]] = [concurrent.futures.Future() for _ in commands]
+        self._thread.send(lambda calls: calls.send_all(name, commands), futures, bar)
+        return _Results(futures, timeout, bar, self._thread.thread)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Takes no more calls. With cancel_futures open ones are cancelled, else they continue.
+
+        Without wait, it returns at once, and the interpreter waits for them before it exits.
+        """
+        self._thread.shutdown(wait, cancel_futures)
+
+
+class _Thread:
+    """The thread of an executor and its loop. It does not hold the executor, whose users may drop it."""
+
+    def __init__(self, client: AsyncClient, calls: AsyncPigeonExecutor) -> None:
+        self._client = client
+        self.calls = calls
+        self.process = os.getpid()
         self._mutex = threading.Lock()
         self._ended: Optional[concurrent.futures.Future[None]] = None
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="pigeon-executor", daemon=True)
-        self._thread.start()
+        self.thread = threading.Thread(target=self._run, name="pigeon-executor", daemon=True)
+        self.thread.start()
         _RUNNING.add(self)
 
     def _run(self) -> None:
@@ -72,51 +117,25 @@ class PigeonExecutor(concurrent.futures.Executor):
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call)
 
-    def _check_process(self) -> None:
-        if self._process != os.getpid():
-            raise RuntimeError(f"the executor belongs to process {self._process}, which this one was forked from, and its thread is not here; make another executor in this process")
+    def check_process(self) -> None:
+        if self.process != os.getpid():
+            raise RuntimeError(f"the executor belongs to process {self.process}, which this one was forked from, and its thread is not here; make another executor in this process")
 
     def _check_open(self) -> None:
         """Refuses calls after the shutdown; _mutex is held until they are on their way into the loop."""
         if self._ended is not None:
             raise RuntimeError("cannot schedule new futures after shutdown")
 
-    def submit(self, fn: Callable[..., _T], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[_T]:
-        """Calls a function on the cluster. Cancelling the future cancels its job at any time."""
-        self._check_process()
-        name, command = payload.name_of(fn), payload.command(fn, [(args, kwargs)], self._python)
-        self._async.check(1)
-
-        future: concurrent.futures.Future[_T] = concurrent.futures.Future()
+    def send(self, run: Callable[[AsyncPigeonExecutor], list[asyncio.Future[Any]]], futures: Sequence[concurrent.futures.Future[Any]], bar: Optional[progress_bar.Bar]) -> None:
+        """Has the loop run calls for these futures."""
         with self._mutex:
             self._check_open()
-            self._loop.call_soon_threadsafe(self._send, lambda: [self._async.send(name, command)], [future], None)
-        return future
+            self._loop.call_soon_threadsafe(self._send, run, futures, bar)
 
-    def map(
-        self, fn: Callable[..., _T], *iterables: Iterable[Any], timeout: Optional[float] = None, chunksize: int = 1, progress: bool = False, **unsupported: Any
-    ) -> Iterator[_T]:
-        """Returns the results in order; a task makes chunksize calls, and progress shows a bar.
-
-        timeout is for each result, from its request. Ending the iteration early, or the method
-        close of the iterator, cancels the rest. The results can be had after the shutdown too.
-        """
-        self._check_process()
-        if unsupported:
-            raise TypeError(f"map does not know {', '.join(unsupported)}")
-        name, commands = payload.name_of(fn), pack(fn, iterables, chunksize, self._python)
-        self._async.check(len(commands))
-        bar = progress_bar.Bar(len(commands), name) if progress else None
-        futures: list[concurrent.futures.Future[list[_T]]] = [concurrent.futures.Future() for _ in commands]
-        with self._mutex:
-            self._check_open()
-            self._loop.call_soon_threadsafe(self._send, lambda: self._async.send_all(name, commands), futures, bar)
-        return _Results(futures, timeout, bar, self._thread)
-
-    def _send(self, run: Callable[[], list[asyncio.Future[Any]]], futures: list[concurrent.futures.Future[Any]], bar: Optional[progress_bar.Bar]) -> None:
+    def _send(self, run: Callable[[AsyncPigeonExecutor], list[asyncio.Future[Any]]], futures: Sequence[concurrent.futures.Future[Any]], bar: Optional[progress_bar.Bar]) -> None:
         """Runs calls, in the loop, for these futures. asyncio's own conversion of futures loses the cause of a TimeoutError."""
         try:
-            sent = run()
+            sent = run(self.calls)
         except Exception as e:
             for f in futures:
                 if f.set_running_or_notify_cancel():
@@ -148,26 +167,32 @@ class PigeonExecutor(concurrent.futures.Executor):
         source.add_done_callback(ended)
         to.add_done_callback(cancelled)
 
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls. With cancel_futures open ones are cancelled, else they continue.
-
-        Without wait, it returns at once, and the interpreter waits for them before it exits.
-        """
-        self._check_process()
-        if wait and threading.current_thread() is self._thread:
+    def shutdown(self, wait: bool, cancel_futures: bool) -> None:
+        self.check_process()
+        if wait and threading.current_thread() is self.thread:
             raise RuntimeError("a callback of a future runs in the executor's own thread, which cannot wait for its end; call shutdown(wait=False) there")
         with self._mutex:
             if self._ended is None:
                 self._ended = self._in_loop(self._end())
             if cancel_futures:
                 # A step later, so that calls which are on their way into the loop are cancelled too.
-                self._later(lambda: self._loop.call_soon(self._async.cancel))
+                self._later(lambda: self._loop.call_soon(self.calls.cancel))
         if wait:
             self._ended.result()
-            self._thread.join()
+            self.thread.join()
+
+    def drop(self) -> None:
+        """Ends the thread of an executor that nobody holds, once its calls have ended."""
+        if self.process != os.getpid() or not self._mutex.acquire(blocking=False):
+            return  # who holds it is _wait_for_all, which this may interrupt in the same thread
+        try:
+            if self._ended is None:
+                self._ended = self._in_loop(self._end())
+        finally:
+            self._mutex.release()
 
     async def _end(self) -> None:
-        await self._async.shutdown()
+        await self.calls.shutdown()
         # All calls have ended; callers that wait for them here are woken before the loop stops.
         waiting = asyncio.all_tasks() - {asyncio.current_task()}
         if waiting:
@@ -231,14 +256,14 @@ def _count(futures: list[asyncio.Future[Any]], bar: progress_bar.Bar) -> None:
         f.add_done_callback(ended)
 
 
-_RUNNING: set[PigeonExecutor] = set()  # whose thread has not ended
+_RUNNING: set[_Thread] = set()  # that have not ended
 
 
 def _wait_for_all() -> None:
     """Waits at the exit of the interpreter for the calls of all executors of this process."""
-    for executor in list(_RUNNING):
-        if executor._process == os.getpid():
-            executor.shutdown()
+    for thread in list(_RUNNING):
+        if thread.process == os.getpid():
+            thread.shutdown(wait=True, cancel_futures=False)
 
 
 # Before the pools of threads end, which asyncio needs to look names up; as concurrent.futures does.
