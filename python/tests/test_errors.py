@@ -9,8 +9,13 @@ import pickle
 import unittest
 from typing import Any
 
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TMessageType
+from thrift.transport.TTransport import TMemoryBuffer
+
 from pigeonsched import CallError, Command, JobFailedError, JobOptions, PigeonError, Problem, ResultError, UnknownOutcomeError, wire
 from pigeonsched.client import commands_of
+from pigeonsched.gen.published import SchedulerService
 from tests.cluster import raised
 
 
@@ -26,6 +31,20 @@ class ErrorsTest(unittest.TestCase):
         for e in errors:
             for found in (pickle.loads(pickle.dumps(e)), copy.copy(e)):
                 self.assertEqual((type(found), str(found), found.args, vars(found)), (type(e), str(e), e.args, vars(e)))
+
+
+class RefusalTest(unittest.TestCase):
+    def test_a_refusal_can_be_reported(self) -> None:
+        buffer = TMemoryBuffer()
+        protocol = TBinaryProtocol(buffer)
+        protocol.writeMessageBegin("submit", TMessageType.REPLY, 1)
+        service: Any = SchedulerService
+        service.submit_result(e=wire.types.TPigeonException(what="no")).write(protocol)
+        e: Any = raised(PigeonError, lambda: wire.decode("submit", buffer.getvalue()))
+        self.assertEqual(e.what, "no")
+        while e is not None:  # as unittest and pytest do
+            e.__traceback__ = None
+            e = e.__context__
 
 
 def _request(command: Any, tasks: Any, env: Any) -> Any:

@@ -69,12 +69,15 @@ def decode(method: str, message: bytes) -> Any:
     try:
         return getattr(client, "recv_" + method)()
     except types.TPigeonException as e:
-        raise _refusal(e) from None
+        refusal = _refusal(e)
     except TApplicationException as e:
         unknown = e.type == TApplicationException.UNKNOWN_METHOD
         raise PigeonError(str(e.message or e), subject="call " + method, problem=Problem.INVALID if unknown else Problem.INTERNAL) from None
     except (TException, EOFError, ValueError, UnicodeDecodeError) as e:
         raise PigeonError(f"the answer cannot be understood: {e}", subject="call " + method, problem=Problem.INTERNAL) from e
+    # Thrift's exceptions cannot be changed: as the context of this one, it would break unittest, which sets
+    # the tracebacks of both.
+    raise refusal
 
 
 def _service(method: str) -> Any:
