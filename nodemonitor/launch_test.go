@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,37 @@ func TestAttemptStartsOnce(t *testing.T) {
 	next.Attempt++
 	n.deliver(w.launch(0, 4, next, ran))
 	w.await("the next attempt runs", func() bool { return find(w.reports, sched.Report, next) != nil })
+}
+
+// A frontend that has lost its journal, and gets the same job again, launches attempts of numbers that
+// the node has had, with other secrets, and believes no result with the secret of its former journal. Each
+// launch is answered with its own secret, while the former attempt runs and while its result is kept.
+func TestAttemptOfALostJournalIsGivenBack(t *testing.T) {
+	for name, work := range map[string]time.Duration{"it runs": time.Hour, "its result is kept": 0} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, false)
+			n := w.start(func(c *Config) { c.Slots = 4 })
+			w.update(func() { w.ack = false })
+			id := attemptOf(1, 0)
+			for secret := range int64(3) {
+				it := w.launch(int32(secret), 0, id, sleepFor(work))
+				it.Secret = secret + 1
+				n.deliver(it)
+				if secret == 0 {
+					n.until("it runs or has ended", func(o *owner) bool { return started(o) == 1 || len(w.reportsOf(id)) > 0 })
+					if work == 0 {
+						w.reported(id)
+					}
+					continue
+				}
+				w.await("the answer to the launch", func() bool {
+					return slices.ContainsFunc(w.reports, func(r wire.Item) bool {
+						return r.Msg.Kind == sched.Report && r.Msg.AttemptID() == id && r.Secret == it.Secret && r.Msg.Outcome == sched.Yielded
+					})
+				})
+			}
+		})
+	}
 }
 
 // reportsOf returns the reports of an attempt by Thrift.

@@ -74,7 +74,8 @@ func (r *Reporter) UseNotices(n Notifier) { r.notices = n }
 
 // Keep adds the end of an attempt to the results that are owed to a frontend with
 // which CanReport holds. If the attempt already has a kept result, that one is sent once
-// more.
+// more, unless a launch with another secret is given back: the frontend has lost the journal of the
+// kept one, and believes no result of it.
 func (r *Reporter) Keep(to sched.Addr, result Result) {
 	f := r.frontend(to)
 	if !r.maySave(f) {
@@ -82,6 +83,9 @@ func (r *Reporter) Keep(to sched.Addr, result Result) {
 	}
 	if f.kept() == 0 {
 		f.heardAt = max(f.heardAt, r.cfg.Now())
+	}
+	if result.Outcome == sched.Yielded && !r.KeepsOf(result.ID, result.Secret) {
+		r.store.drop(result.ID)
 	}
 	if !r.store.keep(result, r.cfg.Now(), f, &f.fresh) {
 		r.Resend(result.ID)
@@ -105,6 +109,12 @@ func (r *Reporter) Resend(id sched.AttemptID) {
 func (r *Reporter) Keeps(id sched.AttemptID) bool {
 	_, kept := r.store.index[id]
 	return kept
+}
+
+// KeepsOf reports whether the result of an attempt is kept that was launched with a secret.
+func (r *Reporter) KeepsOf(id sched.AttemptID, secret int64) bool {
+	place, kept := r.store.index[id]
+	return kept && r.store.table[place].Secret == secret
 }
 
 // Kept returns how many results are kept, and the bytes of their texts.

@@ -26,6 +26,7 @@ func (k *keeper) Reached(sched.Addr, string)                           {}
 func (k *keeper) Keep(_ sched.Addr, r results.Result)                  { k.kept = append(k.kept, r) }
 func (k *keeper) Resend(sched.AttemptID)                               {}
 func (k *keeper) Keeps(sched.AttemptID) bool                           { return false }
+func (k *keeper) KeepsOf(sched.AttemptID, int64) bool                  { return false }
 func (k *keeper) EachKept(func(*results.Result) bool)                  {}
 func (k *keeper) EachOld(sched.Time, func(*results.Result) bool)       {}
 func (k *keeper) HasRoom(sched.Addr, results.Running) bool             { return true }

@@ -33,7 +33,7 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		// The sender did not know that. The attempt is not run twice.
 		a.duplicate = true
 		r.cfg.Metrics.refusals[refusedRepeated].Inc()
-		w.done(backend.Result{ID: id, Outcome: r.repeated(id)})
+		w.done(backend.Result{ID: id, Outcome: r.repeated(a)})
 		return
 	}
 	r.attempts.started[id] = a
@@ -69,9 +69,11 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 // repeated returns the outcome of a second start of an attempt: Done while it runs in
 // another slot or its result is kept, because that is its result; Yielded when it has ended
 // and its result was acknowledged, or was not wanted. A frontend that still waits for the
-// task then gives it another number.
-func (r *runner) repeated(id sched.AttemptID) sched.Outcome {
-	if _, runs := r.attempts.started[id]; runs || r.cfg.Kept.Keeps(id) {
+// task then gives it another number. So does one that launched it with another secret: its journal
+// was lost, it counts attempts from the first number again, and does not believe the result of the
+// attempt that its former journal had.
+func (r *runner) repeated(a *attempt) sched.Outcome {
+	if first, runs := r.attempts.started[a.id]; runs && first.Secret == a.Secret || r.cfg.Kept.KeepsOf(a.id, a.Secret) {
 		return sched.Done
 	}
 	return sched.Yielded

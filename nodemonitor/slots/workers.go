@@ -25,6 +25,7 @@ type Results interface {
 // Kept is the results that are kept; they limit the attempts. A *results.Reporter is one.
 type Kept interface {
 	Keeps(id sched.AttemptID) bool
+	KeepsOf(id sched.AttemptID, secret int64) bool
 	EachKept(visit func(*results.Result) bool)
 	EachOld(age sched.Time, visit func(*results.Result) bool)
 	HasRoom(distributor sched.Addr, running results.Running) bool
