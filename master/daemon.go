@@ -53,9 +53,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for {
 		m := d.current()
 		err := m.Run(ctx)
-		lost, ok := errors.AsType[*LeadershipError](err)
+		lost, _ := errors.AsType[*LeadershipError](err)
 		switch {
-		case !ok:
+		case !replaced(err):
 			return err
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // it was to stop in any case
@@ -65,6 +65,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 			return errors.Join(err, lost)
 		}
 	}
+}
+
+// replaced reports whether another master takes the place of one that ended with this error.
+func replaced(err error) bool {
+	_, lost := errors.AsType[*LeadershipError](err)
+	return lost
 }
 
 // again makes the master that follows one that has ended.

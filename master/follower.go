@@ -73,7 +73,7 @@ func (f *following) run(ctx context.Context) {
 		switch {
 		case !known || leader.Incarnation == f.hello.Incarnation:
 		case leader.Address == f.address:
-			f.log.Info("a former process of this master led the group; it has ended, since this one has its address", "address", leader.Address)
+			f.log.Info("a former master at the address of this one led the group; it has ended", "address", leader.Address)
 			f.candidate.LeaderEnded(leader)
 		default:
 			follows.Go(func() { f.follow(follow, leader) })
@@ -106,7 +106,7 @@ func (f *following) follow(ctx context.Context, leader leadership.Record) {
 			if ctx.Err() == nil && f.hasEnded(ctx, leader, peer) {
 				if !logged {
 					logged = true
-					f.log.Info("the process of the leading master has ended", "address", leader.Address, "error", err)
+					f.log.Info("the leading master has ended, or does not lead any more", "address", leader.Address, "error", err)
 				}
 				f.candidate.LeaderEnded(leader)
 			}
@@ -114,7 +114,8 @@ func (f *following) follow(ctx context.Context, leader leadership.Record) {
 	}).Run(ctx)
 }
 
-// hasEnded reports whether the process of a leader has certainly ended.
+// hasEnded reports whether a leader has certainly ended: nothing listens at its address, or another
+// master does, possibly in the same process.
 func (f *following) hasEnded(ctx context.Context, leader leadership.Record, peer *wire.PeerClient) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()

@@ -188,6 +188,7 @@ func (m *Master) Run(ctx context.Context) error {
 	return m.life.Run(ctx, daemon.Parts{
 		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: tasks,
 		Started: m.life.MarkReady, Wake: m.owner.publication.close,
+		Replaced: replaced,
 	})
 }
 

@@ -88,6 +88,10 @@ type Parts struct {
 	Drain func()
 	// Drained is called when the servers have ended and the owner still runs.
 	Drained func() error
+
+	// Replaced, if set, reports whether the program continues with another daemon after this
+	// failure. The program then logs the change itself, and it is not an error.
+	Replaced func(error) bool
 }
 
 // Run serves until ctx is done or a part fails, stops the parts in order, closes
@@ -196,7 +200,7 @@ func (l *Lifecycle) runTasks(ctx context.Context, p Parts) error {
 	close(l.stopping)
 	run(p.Wake)
 	err := tasks.Wait()
-	if err != nil {
+	if err != nil && (p.Replaced == nil || !p.Replaced(err)) {
 		l.log.Error("the "+l.name+" ends", "error", err)
 	}
 	return err
