@@ -29,7 +29,7 @@ func TestDoctorAsksTheCluster(t *testing.T) {
 		status doctor.Status
 		words  string
 	}{
-		"cluster: frontends": {doctor.Good, serve}, "cluster: masters": {doctor.Good, "1 groups"},
+		"cluster: frontends": {doctor.Good, serve}, "cluster: masters": {doctor.Good, "1 group has a master that is up"},
 		"cluster: nodes": {doctor.Bad, "group 0 has no node"}, "cluster: versions": {doctor.Good, "all daemons"},
 	} {
 		if f := found[check]; f.Status != want.status || !strings.Contains(f.Found, want.words) {

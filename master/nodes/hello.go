@@ -120,10 +120,17 @@ func (t *Nodes) number(h *wire.Hello) (Answer, error) {
 	}
 	a := t.numbers.Assign(h.Sender.Name, h.Incarnation, claims, t.cfg.Now())
 	if len(a.Conflicts) > 0 {
-		return Answer{Reason: RefusedNumbers, Numbers: a.Conflicts, Problem: fmt.Sprintf("node %q claims %d numbers of workers that other slots have by now, %d among them; start its node monitor again",
-			h.Sender.Name, len(a.Conflicts), a.Conflicts[0]-1)}, nil
+		return Answer{Reason: RefusedNumbers, Numbers: a.Conflicts, Problem: fmt.Sprintf("node %q claims %s; start its node monitor again", h.Sender.Name, taken(a.Conflicts))}, nil
 	}
 	return Answer{Numbers: a.Numbers}, numberless(h, &a)
+}
+
+// taken describes numbers, each plus one, that a node claims and other slots have.
+func taken(conflicts []int32) string {
+	if len(conflicts) == 1 {
+		return fmt.Sprintf("1 number of a worker that another slot has by now, %d", conflicts[0]-1)
+	}
+	return fmt.Sprintf("%d numbers of workers that other slots have by now, %d among them", len(conflicts), conflicts[0]-1)
 }
 
 // losePresumed removes the nodes whose numbers a living node claims from an earlier master.

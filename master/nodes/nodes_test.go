@@ -142,7 +142,7 @@ func TestHelloWithNumbers(t *testing.T) {
 	}{
 		{"a claim from an earlier master", hello("a", 1, "h:1", 7), []int32{7}, "", 0},
 		{"a new slot beside it", hello("a", 1, "h:1", 7, 0), nil, "", time.Second},
-		{"another process that claims the same", hello("b", 1, "h:2", 3), []int32{3}, `node "b" claims 1 numbers`, 0},
+		{"another process that claims the same", hello("b", 1, "h:2", 3), []int32{3}, `node "b" claims 1 number of a worker that another slot has by now, 2;`, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGroup(p)

@@ -17,12 +17,12 @@ func numberless(h *wire.Hello, a *protocol.Assignment) error {
 	case a.Wait > 0:
 		return &api.Error{
 			Problem: api.Busy, What: "this master follows another one and assigns no numbers yet, since workers may claim those that they had",
-			Subject: fmt.Sprintf("%d slots of %s without a number", a.New, h.Sender), Tried: "numbering its workers", Next: "register again", RetryAfter: time.Duration(a.Wait),
+			Subject: fmt.Sprintf("%s of %s without a number", sched.Count(a.New, "slot", "slots"), h.Sender), Tried: "numbering its workers", Next: "register again", RetryAfter: time.Duration(a.Wait),
 		}
 	case a.Exhausted:
 		return &api.Error{
 			Problem: api.Busy, What: fmt.Sprintf("each of the %d numbers is that of a worker, or rests after its worker has left", addrmap.Limit),
-			Subject: h.Sender.String(), Tried: fmt.Sprintf("numbering %d workers", a.New), Next: "wait, numbers are free again after half a minute to two minutes; the node tries again by itself", RetryAfter: 5 * time.Second,
+			Subject: h.Sender.String(), Tried: "numbering " + sched.Count(a.New, "worker", "workers"), Next: "wait, numbers are free again after half a minute to two minutes; the node tries again by itself", RetryAfter: 5 * time.Second,
 		}
 	}
 	return nil

@@ -79,7 +79,7 @@ func (c *Cluster) masters() Finding {
 	if len(c.Groups) == 0 {
 		f.addf(Bad, "see the frontends", "no frontend has told of any")
 	}
-	return f.finding(fmt.Sprintf("those of %s are up", sched.Count(len(c.Groups), "group", "groups")))
+	return f.finding(sched.Count(len(c.Groups), "group has a master that is up", "groups have masters that are up"))
 }
 
 func (c *Cluster) nodes() Finding {
@@ -103,7 +103,7 @@ func (c *Cluster) nodes() Finding {
 			f.addf(Bad, "start node monitors with --master set to the group's master", "group %d has no node that is up", g.Group)
 		}
 	}
-	return f.finding(fmt.Sprintf("%s, with %s", sched.Count(nodes, "is up", "are up"), sched.Count(slots, "slot", "slots")))
+	return f.finding(sched.Count(nodes, "is up, with ", "are up, with ") + sched.Count(slots, "slot", "slots"))
 }
 
 func (c *Cluster) versions() Finding {

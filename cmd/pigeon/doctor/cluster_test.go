@@ -20,6 +20,18 @@ func soundCluster() *Cluster {
 	}
 }
 
+// A cluster of one has no plurals.
+func TestSingularCluster(t *testing.T) {
+	c := soundCluster()
+	c.Groups[0].Nodes = c.Groups[0].Nodes[:1]
+	c.Groups[0].Nodes[0].Slots = 1
+	for check, want := range map[string]string{c.masters().Found: "1 group has a master that is up", c.nodes().Found: "1 is up, with 1 slot"} {
+		if check != want {
+			t.Errorf("got %q, want %q", check, want)
+		}
+	}
+}
+
 // Each fault of a cluster is found by one check, and a sound one has none.
 func TestCluster(t *testing.T) {
 	for name, c := range map[string]struct {
