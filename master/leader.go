@@ -92,6 +92,7 @@ func (m *Master) stand(ctx context.Context) {
 	parts.Go(func() { m.following.run(following) })
 	select {
 	case e := <-begun:
+		parts.Go(func() { m.watchNATS(run, store) })
 		m.announce(ctx, &e)
 		<-ctx.Done()
 	case <-ctx.Done():

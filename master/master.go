@@ -43,7 +43,8 @@ type Master struct {
 	epoch       atomic.Uint64 // the owner goroutine's, for the batches it sends
 	forgetAfter time.Duration // for how long peers must be gone
 	standing    standing
-	following   *following // of a standby
+	natsFaults  atomic.Pointer[[]string] // written by watchNATS, read by calls; nil before its first answer
+	following   *following               // of a standby
 	deps        Deps
 	address     string // where other daemons reach it
 	server      *server.Server

@@ -440,6 +440,8 @@ struct TMasterState {
   20: optional list<TDaemonState> frontends
   // Nodes that are not registered any more: lost, stopped or refused.
   21: optional list<TNode> departed
+  // A sentence about each NATS server that does not keep the leaderships as it should.
+  22: optional list<string> natsFaults
 }
 
 // A frontend as its clients know it. sharedKeys: a job that is submitted again under its

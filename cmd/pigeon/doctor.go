@@ -29,7 +29,8 @@ who may read keys and journals, whether the daemons' users can read the files th
 name (only root can try that), when certificates end, whether the daemons run, and whether they
 run the program that is installed. Where --frontend or the settings of the commands name a
 cluster, or a pigeon dev runs, it asks that as well: whether its frontends answer, its masters and
-nodes are up and none was refused, and whether all are of one version. It changes nothing. Exit
+nodes are up and none was refused, whether each NATS server keeps the leaderships of masters with
+standbys, and whether all are of one version. It changes nothing. Exit
 status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor --frontend 127.0.0.1:20503

@@ -115,6 +115,7 @@ func printDaemons(out io.Writer, states []api.MasterState, versions bool) error 
 			ages[line] = max(ages[line], d.StateSeconds)
 		}
 	}
+	printNATS(out, states)
 	if len(groups) == 0 {
 		return nil
 	}
@@ -129,6 +130,19 @@ func printDaemons(out io.Writer, states []api.MasterState, versions bool) error 
 			columns(false, age(ages[d]), versions, cmp.Or(d.version, "-"), cmp.Or(printable(d.reason), "-")))
 	}
 	return w.Flush()
+}
+
+// printNATS prints what is wrong with the NATS servers that keep the leaderships of masters.
+func printNATS(out io.Writer, states []api.MasterState) {
+	seen := map[string]bool{}
+	for i := range states {
+		for _, fault := range states[i].NATSFaults {
+			if !seen[fault] {
+				fmt.Fprintf(out, "\n%s; 'pigeon doctor' says what to do\n", printable(fault))
+			}
+			seen[fault] = true
+		}
+	}
 }
 
 // since returns for how long a master has not been reached, and why, as far as it is known.

@@ -32,6 +32,11 @@ func TestPrintNodes(t *testing.T) {
 			NODE GROUP ADDRESS SLOTS RESERVED BUSY APPLICATIONS OWNERS STATE FOR REASON
 			a 0 0 0 0 - - up 0s -
 			b 0 h 0 0 0 - - unreachable 0s -`},
+		{"a NATS server keeps nothing", []api.MasterState{
+			{Master: &up, NATSFaults: []string{"NATS server n2 is down"}}, {Group: 1, Master: &up, NATSFaults: []string{"NATS server n2 is down"}},
+		}, `
+			NODE GROUP ADDRESS SLOTS RESERVED BUSY APPLICATIONS OWNERS STATE
+			NATS server n2 is down; 'pigeon doctor' says what to do`},
 		{"some are not", []api.MasterState{
 			{Master: &up, Nodes: []api.Node{node("a", api.StateUp, 5, ""), node("b", api.StateLost, 65.4, "it was silent for 2s")}, Frontends: []api.DaemonState{f0, gone}},
 			{Group: 1, Master: &api.DaemonState{Name: "1", Address: "h:5", State: api.StateUnreachable, StateSeconds: 3, Reason: "connection refused"}},

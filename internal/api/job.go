@@ -276,6 +276,8 @@ type MasterState struct {
 	Master    *DaemonState  `json:"master,omitempty"`    // its master, as the frontend that answers sees it
 	Frontends []DaemonState `json:"frontends,omitempty"` // the frontends, as its master sees them
 	Departed  []Node        `json:"departed,omitempty"`  // nodes that are lost, stopped or refused
+
+	NATSFaults []string `json:"nats_faults,omitempty"` // a sentence about each NATS server that does not keep the leaderships as it should
 }
 
 // The roles of the masters of a group that has several.

@@ -27,7 +27,8 @@ func (s *Store) leadershipStream() jetstream.StreamConfig {
 
 // leaderships is the bucket as candidates see it.
 type leaderships struct {
-	kv jetstream.KeyValue
+	kv    jetstream.KeyValue
+	store *Store
 }
 
 // Leadership returns the store of the cluster's leaderships.
@@ -36,7 +37,7 @@ func (s *Store) Leadership(ctx context.Context) (leadership.Store, error) {
 	if err != nil {
 		return nil, s.Explain(err, "opening the bucket "+s.leadershipBucket())
 	}
-	return leaderships{kv}, nil
+	return leaderships{kv, s}, nil
 }
 
 func key(name string) string { return notice.Token(name) }

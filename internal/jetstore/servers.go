@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -61,7 +62,7 @@ func (s *Store) checkServers(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	found, err := s.describe(ctx)
+	found, err := s.describe(ctx, s.opts.Log)
 	if err != nil {
 		return err
 	}
@@ -131,11 +132,11 @@ func old(version string) bool {
 	return major < leastMajor || major == leastMajor && minor < leastMinor
 }
 
-// describe asks all servers, by their monitoring if that is configured. No answer at all is no
-// error.
-func (s *Store) describe(ctx context.Context) ([]description, error) {
+// describe asks all servers, by their monitoring if that is configured; log is written where that
+// does not answer. No answer at all is no error.
+func (s *Store) describe(ctx context.Context, log *slog.Logger) ([]description, error) {
 	if s.opts.Monitor != "" {
-		return s.monitored(ctx), nil
+		return s.monitored(ctx, log), nil
 	}
 	return s.answered(ctx)
 }
@@ -183,13 +184,13 @@ func (s *Store) answered(ctx context.Context) (found []description, err error) {
 const monitorAnswer = 1 << 20
 
 // monitored asks the monitoring of each server; one that does not answer is left out.
-func (s *Store) monitored(ctx context.Context) (found []description) {
+func (s *Store) monitored(ctx context.Context, log *slog.Logger) (found []description) {
 	for base := range strings.SplitSeq(s.opts.Monitor, ",") {
 		base = strings.TrimSuffix(strings.TrimSpace(base), "/")
 		d := description{}
 		d.Server.Name = base
 		if err := get(ctx, base+"/jsz", &d.Data); err != nil {
-			s.opts.Log.Warn("the monitoring of a NATS server does not answer", "url", base, "error", err)
+			log.Warn("the monitoring of a NATS server does not answer", "url", base, "error", err)
 			continue
 		}
 		var about struct {

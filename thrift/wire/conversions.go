@@ -953,6 +953,7 @@ func masterStateTo(v api.MasterState) *published.TMasterState {
 		Master:       optionalTo(v.Master, daemonStateTo),
 		Frontends:    mapped(v.Frontends, daemonStateTo),
 		Departed:     mapped(v.Departed, nodeTo),
+		NatsFaults:   v.NATSFaults,
 	}
 }
 
@@ -982,6 +983,7 @@ func masterStateFrom(t *published.TMasterState) (v api.MasterState) {
 		Master:        optionalFrom(t.Master, daemonStateFrom),
 		Frontends:     mapped(t.Frontends, daemonStateFrom),
 		Departed:      mapped(t.Departed, nodeFrom),
+		NATSFaults:    t.NatsFaults,
 	}
 }
 

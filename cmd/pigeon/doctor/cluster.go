@@ -31,6 +31,7 @@ func ClusterChecks(c *Cluster) []Check {
 	return []Check{
 		{"cluster: frontends", func(context.Context) Finding { return c.frontends() }},
 		{"cluster: masters", func(context.Context) Finding { return c.masters() }},
+		{"cluster: nats", func(context.Context) Finding { return c.nats() }},
 		{"cluster: nodes", func(context.Context) Finding { return c.nodes() }},
 		{"cluster: versions", func(context.Context) Finding { return c.versions() }},
 	}
@@ -80,6 +81,25 @@ func (c *Cluster) masters() Finding {
 		f.addf(Bad, "see the frontends", "no frontend has told of any")
 	}
 	return f.finding(sched.Count(len(c.Groups), "group has a master that is up", "groups have masters that are up"))
+}
+
+// nats checks that all NATS servers keep the leaderships, as the masters that lead see them.
+func (c *Cluster) nats() Finding {
+	var f faults
+	standbys, seen := false, map[string]bool{}
+	for i := range c.Groups {
+		standbys = standbys || c.Groups[i].Role != ""
+		for _, fault := range c.Groups[i].NATSFaults {
+			if !seen[fault] {
+				f.addf(Bad, "make room on that server's disk or start its machine, then start the server again: while it is missing, the loss of another one stops the cluster", "%s", fault)
+			}
+			seen[fault] = true
+		}
+	}
+	if !standbys {
+		return f.finding("no master that leads keeps a leadership there")
+	}
+	return f.finding("all servers that the masters use keep the leaderships")
 }
 
 func (c *Cluster) nodes() Finding {

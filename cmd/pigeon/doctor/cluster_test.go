@@ -52,19 +52,26 @@ func TestCluster(t *testing.T) {
 		"a refused node": {func(c *Cluster) {
 			c.Groups[0].Departed = []api.Node{{ID: "n0", State: "refused", Reason: "its id is taken"}}
 		}, "nodes", Warn, "n0 of group 0 is refused: its id is taken"},
+		"a server without JetStream": {func(c *Cluster) {
+			c.Groups[0].Role, c.Groups[0].NATSFaults = api.Leader, []string{"NATS server n2 has switched JetStream off"}
+		}, "nats", Bad, "n2 has switched JetStream off"},
 		"no nodes":     {func(c *Cluster) { c.Groups[0].Nodes = nil }, "nodes", Bad, "group 0 has no node"},
 		"two versions": {func(c *Cluster) { c.Groups[0].Nodes[1].Version = "v2" }, "versions", Warn, "v2: node n1"},
 	} {
 		cluster := soundCluster()
 		c.spoil(cluster)
+		found := c.check == ""
 		for _, check := range ClusterChecks(cluster) {
 			want, words := Good, ""
 			if c.check != "" && check.Name == "cluster: "+c.check {
-				want, words = c.status, c.words
+				found, want, words = true, c.status, c.words
 			}
 			if f := check.Run(t.Context()); f.Status != want || !strings.Contains(f.Found, words) || (f.Advice == "") != (want == Good) {
 				t.Errorf("%s: %s finds %+v", name, check.Name, f)
 			}
+		}
+		if !found {
+			t.Errorf("%s: no check is named cluster: %s", name, c.check)
 		}
 	}
 }

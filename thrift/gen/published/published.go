@@ -11829,6 +11829,7 @@ func (p *TGroupMaster) String() string {
 //   - Master
 //   - Frontends
 //   - Departed
+//   - NatsFaults
 type TMasterState struct {
 	Group        int32           `thrift:"group,1" db:"group" json:"group"`
 	Epoch        int64           `thrift:"epoch,2" db:"epoch" json:"epoch"`
@@ -11851,6 +11852,7 @@ type TMasterState struct {
 	Master       *TDaemonState   `thrift:"master,19" db:"master" json:"master,omitempty"`
 	Frontends    []*TDaemonState `thrift:"frontends,20" db:"frontends" json:"frontends,omitempty"`
 	Departed     []*TNode        `thrift:"departed,21" db:"departed" json:"departed,omitempty"`
+	NatsFaults   []string        `thrift:"natsFaults,22" db:"natsFaults" json:"natsFaults,omitempty"`
 }
 
 func NewTMasterState() *TMasterState {
@@ -11955,6 +11957,12 @@ var TMasterState_Departed_DEFAULT []*TNode
 func (p *TMasterState) GetDeparted() []*TNode {
 	return p.Departed
 }
+
+var TMasterState_NatsFaults_DEFAULT []string
+
+func (p *TMasterState) GetNatsFaults() []string {
+	return p.NatsFaults
+}
 func (p *TMasterState) IsSetRole() bool {
 	return p.Role != TMasterState_Role_DEFAULT
 }
@@ -11977,6 +11985,10 @@ func (p *TMasterState) IsSetFrontends() bool {
 
 func (p *TMasterState) IsSetDeparted() bool {
 	return p.Departed != nil
+}
+
+func (p *TMasterState) IsSetNatsFaults() bool {
+	return p.NatsFaults != nil
 }
 
 func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -12196,6 +12208,16 @@ func (p *TMasterState) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 21:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField21(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 22:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField22(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -12450,6 +12472,28 @@ func (p *TMasterState) ReadField21(ctx context.Context, iprot thrift.TProtocol) 
 	return nil
 }
 
+func (p *TMasterState) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.NatsFaults = tSlice
+	for i := 0; i < size; i++ {
+		var _elem44 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem44 = v
+		}
+		p.NatsFaults = append(p.NatsFaults, _elem44)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TMasterState"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -12516,6 +12560,9 @@ func (p *TMasterState) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField21(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField22(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -12845,6 +12892,29 @@ func (p *TMasterState) writeField21(ctx context.Context, oprot thrift.TProtocol)
 	return err
 }
 
+func (p *TMasterState) writeField22(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNatsFaults() {
+		if err := oprot.WriteFieldBegin(ctx, "natsFaults", thrift.LIST, 22); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 22:natsFaults: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.NatsFaults)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.NatsFaults {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 22:natsFaults: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMasterState) Equals(other *TMasterState) bool {
 	if p == other {
 		return true
@@ -12897,8 +12967,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src44 := other.Nodes[i]
-		if !_tgt.Equals(_src44) {
+		_src45 := other.Nodes[i]
+		if !_tgt.Equals(_src45) {
 			return false
 		}
 	}
@@ -12912,8 +12982,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src45 := other.Masters[i]
-		if !_tgt.Equals(_src45) {
+		_src46 := other.Masters[i]
+		if !_tgt.Equals(_src46) {
 			return false
 		}
 	}
@@ -12924,8 +12994,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src46 := other.Frontends[i]
-		if !_tgt.Equals(_src46) {
+		_src47 := other.Frontends[i]
+		if !_tgt.Equals(_src47) {
 			return false
 		}
 	}
@@ -12933,8 +13003,17 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Departed {
-		_src47 := other.Departed[i]
-		if !_tgt.Equals(_src47) {
+		_src48 := other.Departed[i]
+		if !_tgt.Equals(_src48) {
+			return false
+		}
+	}
+	if len(p.NatsFaults) != len(other.NatsFaults) {
+		return false
+	}
+	for i, _tgt := range p.NatsFaults {
+		_src49 := other.NatsFaults[i]
+		if _tgt != _src49 {
 			return false
 		}
 	}
@@ -15243,13 +15322,13 @@ func (p *TUsageSum) ReadField1(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]string, 0, size)
 	p.Keys = tSlice
 	for i := 0; i < size; i++ {
-		var _elem48 string
+		var _elem50 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem48 = v
+			_elem50 = v
 		}
-		p.Keys = append(p.Keys, _elem48)
+		p.Keys = append(p.Keys, _elem50)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15382,13 +15461,13 @@ func (p *TUsageSum) ReadField15(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]int32, 0, size)
 	p.Buckets = tSlice
 	for i := 0; i < size; i++ {
-		var _elem49 int32
+		var _elem51 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem49 = v
+			_elem51 = v
 		}
-		p.Buckets = append(p.Buckets, _elem49)
+		p.Buckets = append(p.Buckets, _elem51)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15404,13 +15483,13 @@ func (p *TUsageSum) ReadField16(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]int64, 0, size)
 	p.Counts = tSlice
 	for i := 0; i < size; i++ {
-		var _elem50 int64
+		var _elem52 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem50 = v
+			_elem52 = v
 		}
-		p.Counts = append(p.Counts, _elem50)
+		p.Counts = append(p.Counts, _elem52)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15723,8 +15802,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Keys {
-		_src51 := other.Keys[i]
-		if _tgt != _src51 {
+		_src53 := other.Keys[i]
+		if _tgt != _src53 {
 			return false
 		}
 	}
@@ -15771,8 +15850,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Buckets {
-		_src52 := other.Buckets[i]
-		if _tgt != _src52 {
+		_src54 := other.Buckets[i]
+		if _tgt != _src54 {
 			return false
 		}
 	}
@@ -15780,8 +15859,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Counts {
-		_src53 := other.Counts[i]
-		if _tgt != _src53 {
+		_src55 := other.Counts[i]
+		if _tgt != _src55 {
 			return false
 		}
 	}
@@ -16188,13 +16267,13 @@ func (p *THistoryQuery) ReadField8(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]string, 0, size)
 	p.By = tSlice
 	for i := 0; i < size; i++ {
-		var _elem54 string
+		var _elem56 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem54 = v
+			_elem56 = v
 		}
-		p.By = append(p.By, _elem54)
+		p.By = append(p.By, _elem56)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16535,8 +16614,8 @@ func (p *THistoryQuery) Equals(other *THistoryQuery) bool {
 		return false
 	}
 	for i, _tgt := range p.By {
-		_src55 := other.By[i]
-		if _tgt != _src55 {
+		_src57 := other.By[i]
+		if _tgt != _src57 {
 			return false
 		}
 	}
@@ -16778,11 +16857,11 @@ func (p *THistoryPage) ReadField2(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TJobUsage, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem56 := &TJobUsage{}
-		if err := _elem56.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem56), err)
+		_elem58 := &TJobUsage{}
+		if err := _elem58.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
 		}
-		p.Jobs = append(p.Jobs, _elem56)
+		p.Jobs = append(p.Jobs, _elem58)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16807,11 +16886,11 @@ func (p *THistoryPage) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TUsageSum, 0, size)
 	p.Sums = tSlice
 	for i := 0; i < size; i++ {
-		_elem57 := &TUsageSum{}
-		if err := _elem57.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem57), err)
+		_elem59 := &TUsageSum{}
+		if err := _elem59.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem59), err)
 		}
-		p.Sums = append(p.Sums, _elem57)
+		p.Sums = append(p.Sums, _elem59)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17077,8 +17156,8 @@ func (p *THistoryPage) Equals(other *THistoryPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Jobs {
-		_src58 := other.Jobs[i]
-		if !_tgt.Equals(_src58) {
+		_src60 := other.Jobs[i]
+		if !_tgt.Equals(_src60) {
 			return false
 		}
 	}
@@ -17089,8 +17168,8 @@ func (p *THistoryPage) Equals(other *THistoryPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Sums {
-		_src59 := other.Sums[i]
-		if !_tgt.Equals(_src59) {
+		_src61 := other.Sums[i]
+		if !_tgt.Equals(_src61) {
 			return false
 		}
 	}
@@ -18246,13 +18325,13 @@ func (p *TEventQuery) ReadField4(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Types = tSlice
 	for i := 0; i < size; i++ {
-		var _elem60 string
+		var _elem62 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem60 = v
+			_elem62 = v
 		}
-		p.Types = append(p.Types, _elem60)
+		p.Types = append(p.Types, _elem62)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18509,8 +18588,8 @@ func (p *TEventQuery) Equals(other *TEventQuery) bool {
 		return false
 	}
 	for i, _tgt := range p.Types {
-		_src61 := other.Types[i]
-		if _tgt != _src61 {
+		_src63 := other.Types[i]
+		if _tgt != _src63 {
 			return false
 		}
 	}
@@ -18697,15 +18776,15 @@ func (p *TEventPage) ReadField3(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]*TEvent, 0, size)
 	p.Events = tSlice
 	for i := 0; i < size; i++ {
-		_elem62 := &TEvent{
+		_elem64 := &TEvent{
 			Task: -1,
 
 			Group: -1,
 		}
-		if err := _elem62.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem62), err)
+		if err := _elem64.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
 		}
-		p.Events = append(p.Events, _elem62)
+		p.Events = append(p.Events, _elem64)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -18875,8 +18954,8 @@ func (p *TEventPage) Equals(other *TEventPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Events {
-		_src63 := other.Events[i]
-		if !_tgt.Equals(_src63) {
+		_src65 := other.Events[i]
+		if !_tgt.Equals(_src65) {
 			return false
 		}
 	}
@@ -19017,34 +19096,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args64 SchedulerServiceRegisterFrontendArgs
-	_args64.App = app
-	_args64.SocketAddress = socketAddress
-	var _result66 SchedulerServiceRegisterFrontendResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "registerFrontend", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
+	var _args66 SchedulerServiceRegisterFrontendArgs
+	_args66.App = app
+	_args66.SocketAddress = socketAddress
+	var _result68 SchedulerServiceRegisterFrontendResult
+	var _meta67 thrift.ResponseMeta
+	_meta67, _err = p.Client_().Call(ctx, "registerFrontend", &_args66, &_result68)
+	p.SetLastResponseMeta_(_meta67)
 	if _err != nil {
 		return
 	}
-	return _result66.GetSuccess(), nil
+	return _result68.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args67 SchedulerServiceSubmitJobArgs
-	_args67.Req = req
-	var _result69 SchedulerServiceSubmitJobResult
-	var _meta68 thrift.ResponseMeta
-	_meta68, _err = p.Client_().Call(ctx, "submitJob", &_args67, &_result69)
-	p.SetLastResponseMeta_(_meta68)
+	var _args69 SchedulerServiceSubmitJobArgs
+	_args69.Req = req
+	var _result71 SchedulerServiceSubmitJobResult
+	var _meta70 thrift.ResponseMeta
+	_meta70, _err = p.Client_().Call(ctx, "submitJob", &_args69, &_result71)
+	p.SetLastResponseMeta_(_meta70)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result69.E != nil:
-		return _result69.E
+	case _result71.E != nil:
+		return _result71.E
 	}
 
 	return nil
@@ -19056,15 +19135,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args70 SchedulerServiceSendFrontendMessageArgs
-	_args70.App = app
-	_args70.TaskId = taskId
-	_args70.Status = status
-	_args70.Message = message
-	var _result72 SchedulerServiceSendFrontendMessageResult
-	var _meta71 thrift.ResponseMeta
-	_meta71, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args70, &_result72)
-	p.SetLastResponseMeta_(_meta71)
+	var _args72 SchedulerServiceSendFrontendMessageArgs
+	_args72.App = app
+	_args72.TaskId = taskId
+	_args72.Status = status
+	_args72.Message = message
+	var _result74 SchedulerServiceSendFrontendMessageResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
 	if _err != nil {
 		return
 	}
@@ -19074,22 +19153,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args73 SchedulerServiceSubmitArgs
-	_args73.Req = req
-	var _result75 SchedulerServiceSubmitResult
-	var _meta74 thrift.ResponseMeta
-	_meta74, _err = p.Client_().Call(ctx, "submit", &_args73, &_result75)
-	p.SetLastResponseMeta_(_meta74)
+	var _args75 SchedulerServiceSubmitArgs
+	_args75.Req = req
+	var _result77 SchedulerServiceSubmitResult
+	var _meta76 thrift.ResponseMeta
+	_meta76, _err = p.Client_().Call(ctx, "submit", &_args75, &_result77)
+	p.SetLastResponseMeta_(_meta76)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result75.E != nil:
-		return _r, _result75.E
+	case _result77.E != nil:
+		return _r, _result77.E
 	}
 
-	if _ret76 := _result75.GetSuccess(); _ret76 != nil {
-		return _ret76, nil
+	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
+		return _ret78, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -19097,22 +19176,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args77 SchedulerServiceJobStatusArgs
-	_args77.JobId = jobId
-	var _result79 SchedulerServiceJobStatusResult
-	var _meta78 thrift.ResponseMeta
-	_meta78, _err = p.Client_().Call(ctx, "jobStatus", &_args77, &_result79)
-	p.SetLastResponseMeta_(_meta78)
+	var _args79 SchedulerServiceJobStatusArgs
+	_args79.JobId = jobId
+	var _result81 SchedulerServiceJobStatusResult
+	var _meta80 thrift.ResponseMeta
+	_meta80, _err = p.Client_().Call(ctx, "jobStatus", &_args79, &_result81)
+	p.SetLastResponseMeta_(_meta80)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result79.E != nil:
-		return _r, _result79.E
+	case _result81.E != nil:
+		return _r, _result81.E
 	}
 
-	if _ret80 := _result79.GetSuccess(); _ret80 != nil {
-		return _ret80, nil
+	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
+		return _ret82, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -19122,46 +19201,46 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - After
 //   - Filter
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
-	var _args81 SchedulerServiceListJobsArgs
-	_args81.Limit = limit
-	_args81.After = after
-	_args81.Filter = filter
-	var _result83 SchedulerServiceListJobsResult
-	var _meta82 thrift.ResponseMeta
-	_meta82, _err = p.Client_().Call(ctx, "listJobs", &_args81, &_result83)
-	p.SetLastResponseMeta_(_meta82)
+	var _args83 SchedulerServiceListJobsArgs
+	_args83.Limit = limit
+	_args83.After = after
+	_args83.Filter = filter
+	var _result85 SchedulerServiceListJobsResult
+	var _meta84 thrift.ResponseMeta
+	_meta84, _err = p.Client_().Call(ctx, "listJobs", &_args83, &_result85)
+	p.SetLastResponseMeta_(_meta84)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result83.E != nil:
-		return _r, _result83.E
+	case _result85.E != nil:
+		return _r, _result85.E
 	}
 
-	return _result83.GetSuccess(), nil
+	return _result85.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args84 SchedulerServiceWaitJobArgs
-	_args84.JobId = jobId
-	_args84.TimeoutMillis = timeoutMillis
-	var _result86 SchedulerServiceWaitJobResult
-	var _meta85 thrift.ResponseMeta
-	_meta85, _err = p.Client_().Call(ctx, "waitJob", &_args84, &_result86)
-	p.SetLastResponseMeta_(_meta85)
+	var _args86 SchedulerServiceWaitJobArgs
+	_args86.JobId = jobId
+	_args86.TimeoutMillis = timeoutMillis
+	var _result88 SchedulerServiceWaitJobResult
+	var _meta87 thrift.ResponseMeta
+	_meta87, _err = p.Client_().Call(ctx, "waitJob", &_args86, &_result88)
+	p.SetLastResponseMeta_(_meta87)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result86.E != nil:
-		return _r, _result86.E
+	case _result88.E != nil:
+		return _r, _result88.E
 	}
 
-	if _ret87 := _result86.GetSuccess(); _ret87 != nil {
-		return _ret87, nil
+	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
+		return _ret89, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -19169,22 +19248,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args88 SchedulerServiceCancelJobArgs
-	_args88.JobId = jobId
-	var _result90 SchedulerServiceCancelJobResult
-	var _meta89 thrift.ResponseMeta
-	_meta89, _err = p.Client_().Call(ctx, "cancelJob", &_args88, &_result90)
-	p.SetLastResponseMeta_(_meta89)
+	var _args90 SchedulerServiceCancelJobArgs
+	_args90.JobId = jobId
+	var _result92 SchedulerServiceCancelJobResult
+	var _meta91 thrift.ResponseMeta
+	_meta91, _err = p.Client_().Call(ctx, "cancelJob", &_args90, &_result92)
+	p.SetLastResponseMeta_(_meta91)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result90.E != nil:
-		return _r, _result90.E
+	case _result92.E != nil:
+		return _r, _result92.E
 	}
 
-	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
-		return _ret91, nil
+	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
+		return _ret93, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -19192,99 +19271,99 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args92 SchedulerServiceExplainJobArgs
-	_args92.JobId = jobId
-	var _result94 SchedulerServiceExplainJobResult
-	var _meta93 thrift.ResponseMeta
-	_meta93, _err = p.Client_().Call(ctx, "explainJob", &_args92, &_result94)
-	p.SetLastResponseMeta_(_meta93)
+	var _args94 SchedulerServiceExplainJobArgs
+	_args94.JobId = jobId
+	var _result96 SchedulerServiceExplainJobResult
+	var _meta95 thrift.ResponseMeta
+	_meta95, _err = p.Client_().Call(ctx, "explainJob", &_args94, &_result96)
+	p.SetLastResponseMeta_(_meta95)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result94.E != nil:
-		return _r, _result94.E
+	case _result96.E != nil:
+		return _r, _result96.E
 	}
 
-	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
-		return _ret95, nil
+	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
+		return _ret97, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args96 SchedulerServiceListNodesArgs
-	var _result98 SchedulerServiceListNodesResult
-	var _meta97 thrift.ResponseMeta
-	_meta97, _err = p.Client_().Call(ctx, "listNodes", &_args96, &_result98)
-	p.SetLastResponseMeta_(_meta97)
+	var _args98 SchedulerServiceListNodesArgs
+	var _result100 SchedulerServiceListNodesResult
+	var _meta99 thrift.ResponseMeta
+	_meta99, _err = p.Client_().Call(ctx, "listNodes", &_args98, &_result100)
+	p.SetLastResponseMeta_(_meta99)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result98.E != nil:
-		return _r, _result98.E
+	case _result100.E != nil:
+		return _r, _result100.E
 	}
 
-	return _result98.GetSuccess(), nil
+	return _result100.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args99 SchedulerServiceForgetNodeArgs
-	_args99.Node = node
-	var _result101 SchedulerServiceForgetNodeResult
-	var _meta100 thrift.ResponseMeta
-	_meta100, _err = p.Client_().Call(ctx, "forgetNode", &_args99, &_result101)
-	p.SetLastResponseMeta_(_meta100)
+	var _args101 SchedulerServiceForgetNodeArgs
+	_args101.Node = node
+	var _result103 SchedulerServiceForgetNodeResult
+	var _meta102 thrift.ResponseMeta
+	_meta102, _err = p.Client_().Call(ctx, "forgetNode", &_args101, &_result103)
+	p.SetLastResponseMeta_(_meta102)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result101.E != nil:
-		return _r, _result101.E
+	case _result103.E != nil:
+		return _r, _result103.E
 	}
 
-	return _result101.GetSuccess(), nil
+	return _result103.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args102 SchedulerServiceListSharesArgs
-	var _result104 SchedulerServiceListSharesResult
-	var _meta103 thrift.ResponseMeta
-	_meta103, _err = p.Client_().Call(ctx, "listShares", &_args102, &_result104)
-	p.SetLastResponseMeta_(_meta103)
+	var _args104 SchedulerServiceListSharesArgs
+	var _result106 SchedulerServiceListSharesResult
+	var _meta105 thrift.ResponseMeta
+	_meta105, _err = p.Client_().Call(ctx, "listShares", &_args104, &_result106)
+	p.SetLastResponseMeta_(_meta105)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result104.E != nil:
-		return _r, _result104.E
+	case _result106.E != nil:
+		return _r, _result106.E
 	}
 
-	if _ret105 := _result104.GetSuccess(); _ret105 != nil {
-		return _ret105, nil
+	if _ret107 := _result106.GetSuccess(); _ret107 != nil {
+		return _ret107, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args106 SchedulerServiceIdentifyArgs
-	var _result108 SchedulerServiceIdentifyResult
-	var _meta107 thrift.ResponseMeta
-	_meta107, _err = p.Client_().Call(ctx, "identify", &_args106, &_result108)
-	p.SetLastResponseMeta_(_meta107)
+	var _args108 SchedulerServiceIdentifyArgs
+	var _result110 SchedulerServiceIdentifyResult
+	var _meta109 thrift.ResponseMeta
+	_meta109, _err = p.Client_().Call(ctx, "identify", &_args108, &_result110)
+	p.SetLastResponseMeta_(_meta109)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result108.E != nil:
-		return _r, _result108.E
+	case _result110.E != nil:
+		return _r, _result110.E
 	}
 
-	if _ret109 := _result108.GetSuccess(); _ret109 != nil {
-		return _ret109, nil
+	if _ret111 := _result110.GetSuccess(); _ret111 != nil {
+		return _ret111, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -19294,24 +19373,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args110 SchedulerServiceDrainNodeArgs
-	_args110.Node = node
-	_args110.DeadlineMillis = deadlineMillis
-	_args110.Kill = kill
-	var _result112 SchedulerServiceDrainNodeResult
-	var _meta111 thrift.ResponseMeta
-	_meta111, _err = p.Client_().Call(ctx, "drainNode", &_args110, &_result112)
-	p.SetLastResponseMeta_(_meta111)
+	var _args112 SchedulerServiceDrainNodeArgs
+	_args112.Node = node
+	_args112.DeadlineMillis = deadlineMillis
+	_args112.Kill = kill
+	var _result114 SchedulerServiceDrainNodeResult
+	var _meta113 thrift.ResponseMeta
+	_meta113, _err = p.Client_().Call(ctx, "drainNode", &_args112, &_result114)
+	p.SetLastResponseMeta_(_meta113)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result112.E != nil:
-		return _r, _result112.E
+	case _result114.E != nil:
+		return _r, _result114.E
 	}
 
-	if _ret113 := _result112.GetSuccess(); _ret113 != nil {
-		return _ret113, nil
+	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
+		return _ret115, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -19319,22 +19398,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args114 SchedulerServiceResumeNodeArgs
-	_args114.Node = node
-	var _result116 SchedulerServiceResumeNodeResult
-	var _meta115 thrift.ResponseMeta
-	_meta115, _err = p.Client_().Call(ctx, "resumeNode", &_args114, &_result116)
-	p.SetLastResponseMeta_(_meta115)
+	var _args116 SchedulerServiceResumeNodeArgs
+	_args116.Node = node
+	var _result118 SchedulerServiceResumeNodeResult
+	var _meta117 thrift.ResponseMeta
+	_meta117, _err = p.Client_().Call(ctx, "resumeNode", &_args116, &_result118)
+	p.SetLastResponseMeta_(_meta117)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result116.E != nil:
-		return _r, _result116.E
+	case _result118.E != nil:
+		return _r, _result118.E
 	}
 
-	if _ret117 := _result116.GetSuccess(); _ret117 != nil {
-		return _ret117, nil
+	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
+		return _ret119, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -19347,27 +19426,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args118 SchedulerServiceTaskLogArgs
-	_args118.JobId = jobId
-	_args118.Task = task
-	_args118.Attempt = attempt
-	_args118.Stream = stream
-	_args118.Offset = offset
-	_args118.Limit = limit
-	var _result120 SchedulerServiceTaskLogResult
-	var _meta119 thrift.ResponseMeta
-	_meta119, _err = p.Client_().Call(ctx, "taskLog", &_args118, &_result120)
-	p.SetLastResponseMeta_(_meta119)
+	var _args120 SchedulerServiceTaskLogArgs
+	_args120.JobId = jobId
+	_args120.Task = task
+	_args120.Attempt = attempt
+	_args120.Stream = stream
+	_args120.Offset = offset
+	_args120.Limit = limit
+	var _result122 SchedulerServiceTaskLogResult
+	var _meta121 thrift.ResponseMeta
+	_meta121, _err = p.Client_().Call(ctx, "taskLog", &_args120, &_result122)
+	p.SetLastResponseMeta_(_meta121)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result120.E != nil:
-		return _r, _result120.E
+	case _result122.E != nil:
+		return _r, _result122.E
 	}
 
-	if _ret121 := _result120.GetSuccess(); _ret121 != nil {
-		return _ret121, nil
+	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
+		return _ret123, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -19378,25 +19457,25 @@ func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task
 //   - Node
 //   - Input
 func (p *SchedulerServiceClient) TaskInput(ctx context.Context, jobId string, attempt int32, node string, input *TInput) (_r *TInputReply, _err error) {
-	var _args122 SchedulerServiceTaskInputArgs
-	_args122.JobId = jobId
-	_args122.Attempt = attempt
-	_args122.Node = node
-	_args122.Input = input
-	var _result124 SchedulerServiceTaskInputResult
-	var _meta123 thrift.ResponseMeta
-	_meta123, _err = p.Client_().Call(ctx, "taskInput", &_args122, &_result124)
-	p.SetLastResponseMeta_(_meta123)
+	var _args124 SchedulerServiceTaskInputArgs
+	_args124.JobId = jobId
+	_args124.Attempt = attempt
+	_args124.Node = node
+	_args124.Input = input
+	var _result126 SchedulerServiceTaskInputResult
+	var _meta125 thrift.ResponseMeta
+	_meta125, _err = p.Client_().Call(ctx, "taskInput", &_args124, &_result126)
+	p.SetLastResponseMeta_(_meta125)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result124.E != nil:
-		return _r, _result124.E
+	case _result126.E != nil:
+		return _r, _result126.E
 	}
 
-	if _ret125 := _result124.GetSuccess(); _ret125 != nil {
-		return _ret125, nil
+	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
+		return _ret127, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
 }
@@ -19404,21 +19483,21 @@ func (p *SchedulerServiceClient) TaskInput(ctx context.Context, jobId string, at
 // Parameters:
 //   - Files
 func (p *SchedulerServiceClient) StageFiles(ctx context.Context, files []*TStagedFile) (_r []int64, _err error) {
-	var _args126 SchedulerServiceStageFilesArgs
-	_args126.Files = files
-	var _result128 SchedulerServiceStageFilesResult
-	var _meta127 thrift.ResponseMeta
-	_meta127, _err = p.Client_().Call(ctx, "stageFiles", &_args126, &_result128)
-	p.SetLastResponseMeta_(_meta127)
+	var _args128 SchedulerServiceStageFilesArgs
+	_args128.Files = files
+	var _result130 SchedulerServiceStageFilesResult
+	var _meta129 thrift.ResponseMeta
+	_meta129, _err = p.Client_().Call(ctx, "stageFiles", &_args128, &_result130)
+	p.SetLastResponseMeta_(_meta129)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result128.E != nil:
-		return _r, _result128.E
+	case _result130.E != nil:
+		return _r, _result130.E
 	}
 
-	return _result128.GetSuccess(), nil
+	return _result130.GetSuccess(), nil
 }
 
 // Parameters:
@@ -19426,44 +19505,44 @@ func (p *SchedulerServiceClient) StageFiles(ctx context.Context, files []*TStage
 //   - Offset
 //   - Data
 func (p *SchedulerServiceClient) StagePiece(ctx context.Context, sha256 string, offset int64, data []byte) (_r int64, _err error) {
-	var _args129 SchedulerServiceStagePieceArgs
-	_args129.Sha256 = sha256
-	_args129.Offset = offset
-	_args129.Data = data
-	var _result131 SchedulerServiceStagePieceResult
-	var _meta130 thrift.ResponseMeta
-	_meta130, _err = p.Client_().Call(ctx, "stagePiece", &_args129, &_result131)
-	p.SetLastResponseMeta_(_meta130)
+	var _args131 SchedulerServiceStagePieceArgs
+	_args131.Sha256 = sha256
+	_args131.Offset = offset
+	_args131.Data = data
+	var _result133 SchedulerServiceStagePieceResult
+	var _meta132 thrift.ResponseMeta
+	_meta132, _err = p.Client_().Call(ctx, "stagePiece", &_args131, &_result133)
+	p.SetLastResponseMeta_(_meta132)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result131.E != nil:
-		return _r, _result131.E
+	case _result133.E != nil:
+		return _r, _result133.E
 	}
 
-	return _result131.GetSuccess(), nil
+	return _result133.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Query
 func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error) {
-	var _args132 SchedulerServiceHistoryArgs
-	_args132.Query = query
-	var _result134 SchedulerServiceHistoryResult
-	var _meta133 thrift.ResponseMeta
-	_meta133, _err = p.Client_().Call(ctx, "history", &_args132, &_result134)
-	p.SetLastResponseMeta_(_meta133)
+	var _args134 SchedulerServiceHistoryArgs
+	_args134.Query = query
+	var _result136 SchedulerServiceHistoryResult
+	var _meta135 thrift.ResponseMeta
+	_meta135, _err = p.Client_().Call(ctx, "history", &_args134, &_result136)
+	p.SetLastResponseMeta_(_meta135)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result134.E != nil:
-		return _r, _result134.E
+	case _result136.E != nil:
+		return _r, _result136.E
 	}
 
-	if _ret135 := _result134.GetSuccess(); _ret135 != nil {
-		return _ret135, nil
+	if _ret137 := _result136.GetSuccess(); _ret137 != nil {
+		return _ret137, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "history failed: unknown result")
 }
@@ -19471,22 +19550,22 @@ func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQue
 // Parameters:
 //   - Query
 func (p *SchedulerServiceClient) Events(ctx context.Context, query *TEventQuery) (_r *TEventPage, _err error) {
-	var _args136 SchedulerServiceEventsArgs
-	_args136.Query = query
-	var _result138 SchedulerServiceEventsResult
-	var _meta137 thrift.ResponseMeta
-	_meta137, _err = p.Client_().Call(ctx, "events", &_args136, &_result138)
-	p.SetLastResponseMeta_(_meta137)
+	var _args138 SchedulerServiceEventsArgs
+	_args138.Query = query
+	var _result140 SchedulerServiceEventsResult
+	var _meta139 thrift.ResponseMeta
+	_meta139, _err = p.Client_().Call(ctx, "events", &_args138, &_result140)
+	p.SetLastResponseMeta_(_meta139)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result138.E != nil:
-		return _r, _result138.E
+	case _result140.E != nil:
+		return _r, _result140.E
 	}
 
-	if _ret139 := _result138.GetSuccess(); _ret139 != nil {
-		return _ret139, nil
+	if _ret141 := _result140.GetSuccess(); _ret141 != nil {
+		return _ret141, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "events failed: unknown result")
 }
@@ -19511,29 +19590,29 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self140 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self140.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self140.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self140.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self140.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self140.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self140.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self140.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self140.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self140.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self140.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self140.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self140.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self140.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self140.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self140.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self140.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	self140.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
-	self140.processorMap["stageFiles"] = &schedulerServiceProcessorStageFiles{handler: handler}
-	self140.processorMap["stagePiece"] = &schedulerServiceProcessorStagePiece{handler: handler}
-	self140.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
-	self140.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
-	return self140
+	self142 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self142.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self142.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self142.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self142.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self142.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self142.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self142.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self142.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self142.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self142.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self142.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self142.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self142.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self142.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self142.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self142.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	self142.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
+	self142.processorMap["stageFiles"] = &schedulerServiceProcessorStageFiles{handler: handler}
+	self142.processorMap["stagePiece"] = &schedulerServiceProcessorStagePiece{handler: handler}
+	self142.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
+	self142.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
+	return self142
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19546,12 +19625,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x141 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x143 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x141.Write(ctx, oprot)
+	x143.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x141
+	return false, x143
 
 }
 
@@ -19560,7 +19639,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err142 error
+	var _write_err144 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19606,21 +19685,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc143 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc143.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-			_write_err142 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+			_write_err144 = thrift.WrapTException(err2)
 		}
-		if _write_err142 != nil {
-			return false, thrift.WrapTException(_write_err142)
+		if _write_err144 != nil {
+			return false, thrift.WrapTException(_write_err144)
 		}
 		return true, err
 	} else {
@@ -19628,19 +19707,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err142 == nil && err2 != nil {
-		_write_err142 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
+		_write_err144 = thrift.WrapTException(err2)
 	}
-	if _write_err142 != nil {
-		return false, thrift.WrapTException(_write_err142)
+	if _write_err144 != nil {
+		return false, thrift.WrapTException(_write_err144)
 	}
 	return true, err
 }
@@ -19650,7 +19729,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err144 error
+	var _write_err146 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19700,40 +19779,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-				_write_err144 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+				_write_err146 = thrift.WrapTException(err2)
 			}
-			if _write_err144 != nil {
-				return false, thrift.WrapTException(_write_err144)
+			if _write_err146 != nil {
+				return false, thrift.WrapTException(_write_err146)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
+		_write_err146 = thrift.WrapTException(err2)
 	}
-	if _write_err144 != nil {
-		return false, thrift.WrapTException(_write_err144)
+	if _write_err146 != nil {
+		return false, thrift.WrapTException(_write_err146)
 	}
 	return true, err
 }
@@ -19743,7 +19822,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err146 error
+	var _write_err148 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19789,39 +19868,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err146 = thrift.WrapTException(err2)
+			_write_err148 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-			_write_err146 = thrift.WrapTException(err2)
+		if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+			_write_err148 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-			_write_err146 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+			_write_err148 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-			_write_err146 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+			_write_err148 = thrift.WrapTException(err2)
 		}
-		if _write_err146 != nil {
-			return false, thrift.WrapTException(_write_err146)
+		if _write_err148 != nil {
+			return false, thrift.WrapTException(_write_err148)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
+		_write_err148 = thrift.WrapTException(err2)
 	}
-	if _write_err146 != nil {
-		return false, thrift.WrapTException(_write_err146)
+	if _write_err148 != nil {
+		return false, thrift.WrapTException(_write_err148)
 	}
 	return true, err
 }
@@ -19831,7 +19910,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err148 error
+	var _write_err150 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19881,21 +19960,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-				_write_err148 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+				_write_err150 = thrift.WrapTException(err2)
 			}
-			if _write_err148 != nil {
-				return false, thrift.WrapTException(_write_err148)
+			if _write_err150 != nil {
+				return false, thrift.WrapTException(_write_err150)
 			}
 			return true, err
 		}
@@ -19904,19 +19983,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
+		_write_err150 = thrift.WrapTException(err2)
 	}
-	if _write_err148 != nil {
-		return false, thrift.WrapTException(_write_err148)
+	if _write_err150 != nil {
+		return false, thrift.WrapTException(_write_err150)
 	}
 	return true, err
 }
@@ -19926,7 +20005,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err152 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19976,21 +20055,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+				_write_err152 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err152 != nil {
+				return false, thrift.WrapTException(_write_err152)
 			}
 			return true, err
 		}
@@ -19999,19 +20078,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
+		_write_err152 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err152 != nil {
+		return false, thrift.WrapTException(_write_err152)
 	}
 	return true, err
 }
@@ -20021,7 +20100,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err154 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20071,21 +20150,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+				_write_err154 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err154 != nil {
+				return false, thrift.WrapTException(_write_err154)
 			}
 			return true, err
 		}
@@ -20094,19 +20173,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
+		_write_err154 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err154 != nil {
+		return false, thrift.WrapTException(_write_err154)
 	}
 	return true, err
 }
@@ -20116,7 +20195,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err156 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20166,21 +20245,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+				_write_err156 = thrift.WrapTException(err2)
 			}
-			if _write_err154 != nil {
-				return false, thrift.WrapTException(_write_err154)
+			if _write_err156 != nil {
+				return false, thrift.WrapTException(_write_err156)
 			}
 			return true, err
 		}
@@ -20189,19 +20268,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
+		_write_err156 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err156 != nil {
+		return false, thrift.WrapTException(_write_err156)
 	}
 	return true, err
 }
@@ -20211,7 +20290,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err158 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20261,21 +20340,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+				_write_err158 = thrift.WrapTException(err2)
 			}
-			if _write_err156 != nil {
-				return false, thrift.WrapTException(_write_err156)
+			if _write_err158 != nil {
+				return false, thrift.WrapTException(_write_err158)
 			}
 			return true, err
 		}
@@ -20284,19 +20363,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
+		_write_err158 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err158 != nil {
+		return false, thrift.WrapTException(_write_err158)
 	}
 	return true, err
 }
@@ -20306,7 +20385,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err160 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20356,21 +20435,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+				_write_err160 = thrift.WrapTException(err2)
 			}
-			if _write_err158 != nil {
-				return false, thrift.WrapTException(_write_err158)
+			if _write_err160 != nil {
+				return false, thrift.WrapTException(_write_err160)
 			}
 			return true, err
 		}
@@ -20379,19 +20458,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
+		_write_err160 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err160 != nil {
+		return false, thrift.WrapTException(_write_err160)
 	}
 	return true, err
 }
@@ -20401,7 +20480,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err162 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20451,21 +20530,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
 			}
-			if _write_err160 != nil {
-				return false, thrift.WrapTException(_write_err160)
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
 			}
 			return true, err
 		}
@@ -20474,19 +20553,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
 	}
 	return true, err
 }
@@ -20496,7 +20575,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err164 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20546,21 +20625,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err164 != nil {
+				return false, thrift.WrapTException(_write_err164)
 			}
 			return true, err
 		}
@@ -20569,19 +20648,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
 	}
 	return true, err
 }
@@ -20591,7 +20670,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err166 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20641,21 +20720,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err166 != nil {
+				return false, thrift.WrapTException(_write_err166)
 			}
 			return true, err
 		}
@@ -20664,19 +20743,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
 	}
 	return true, err
 }
@@ -20686,7 +20765,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err168 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20736,21 +20815,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err168 != nil {
+				return false, thrift.WrapTException(_write_err168)
 			}
 			return true, err
 		}
@@ -20759,19 +20838,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err168 != nil {
+		return false, thrift.WrapTException(_write_err168)
 	}
 	return true, err
 }
@@ -20781,7 +20860,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err170 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20831,21 +20910,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err170 != nil {
+				return false, thrift.WrapTException(_write_err170)
 			}
 			return true, err
 		}
@@ -20854,19 +20933,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err170 != nil {
+		return false, thrift.WrapTException(_write_err170)
 	}
 	return true, err
 }
@@ -20876,7 +20955,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err170 error
+	var _write_err172 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20926,21 +21005,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
 			}
-			if _write_err170 != nil {
-				return false, thrift.WrapTException(_write_err170)
+			if _write_err172 != nil {
+				return false, thrift.WrapTException(_write_err172)
 			}
 			return true, err
 		}
@@ -20949,19 +21028,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
 	}
-	if _write_err170 != nil {
-		return false, thrift.WrapTException(_write_err170)
+	if _write_err172 != nil {
+		return false, thrift.WrapTException(_write_err172)
 	}
 	return true, err
 }
@@ -20971,7 +21050,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err172 error
+	var _write_err174 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21021,21 +21100,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if _write_err172 != nil {
-				return false, thrift.WrapTException(_write_err172)
+			if _write_err174 != nil {
+				return false, thrift.WrapTException(_write_err174)
 			}
 			return true, err
 		}
@@ -21044,19 +21123,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if _write_err172 != nil {
-		return false, thrift.WrapTException(_write_err172)
+	if _write_err174 != nil {
+		return false, thrift.WrapTException(_write_err174)
 	}
 	return true, err
 }
@@ -21066,7 +21145,7 @@ type schedulerServiceProcessorTaskInput struct {
 }
 
 func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err174 error
+	var _write_err176 error
 	args := SchedulerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21116,21 +21195,21 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if _write_err174 != nil {
-				return false, thrift.WrapTException(_write_err174)
+			if _write_err176 != nil {
+				return false, thrift.WrapTException(_write_err176)
 			}
 			return true, err
 		}
@@ -21139,19 +21218,19 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if _write_err174 != nil {
-		return false, thrift.WrapTException(_write_err174)
+	if _write_err176 != nil {
+		return false, thrift.WrapTException(_write_err176)
 	}
 	return true, err
 }
@@ -21161,7 +21240,7 @@ type schedulerServiceProcessorStageFiles struct {
 }
 
 func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err176 error
+	var _write_err178 error
 	args := SchedulerServiceStageFilesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21211,21 +21290,21 @@ func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stageFiles: "+err2.Error())
+			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stageFiles: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "stageFiles", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if _write_err176 != nil {
-				return false, thrift.WrapTException(_write_err176)
+			if _write_err178 != nil {
+				return false, thrift.WrapTException(_write_err178)
 			}
 			return true, err
 		}
@@ -21234,19 +21313,19 @@ func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "stageFiles", thrift.REPLY, seqId); err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if _write_err176 != nil {
-		return false, thrift.WrapTException(_write_err176)
+	if _write_err178 != nil {
+		return false, thrift.WrapTException(_write_err178)
 	}
 	return true, err
 }
@@ -21256,7 +21335,7 @@ type schedulerServiceProcessorStagePiece struct {
 }
 
 func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err178 error
+	var _write_err180 error
 	args := SchedulerServiceStagePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21306,21 +21385,21 @@ func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stagePiece: "+err2.Error())
+			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stagePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "stagePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if _write_err178 != nil {
-				return false, thrift.WrapTException(_write_err178)
+			if _write_err180 != nil {
+				return false, thrift.WrapTException(_write_err180)
 			}
 			return true, err
 		}
@@ -21329,19 +21408,19 @@ func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "stagePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if _write_err178 != nil {
-		return false, thrift.WrapTException(_write_err178)
+	if _write_err180 != nil {
+		return false, thrift.WrapTException(_write_err180)
 	}
 	return true, err
 }
@@ -21351,7 +21430,7 @@ type schedulerServiceProcessorHistory struct {
 }
 
 func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err180 error
+	var _write_err182 error
 	args := SchedulerServiceHistoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21401,21 +21480,21 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
+			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if _write_err180 != nil {
-				return false, thrift.WrapTException(_write_err180)
+			if _write_err182 != nil {
+				return false, thrift.WrapTException(_write_err182)
 			}
 			return true, err
 		}
@@ -21424,19 +21503,19 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.REPLY, seqId); err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if _write_err180 != nil {
-		return false, thrift.WrapTException(_write_err180)
+	if _write_err182 != nil {
+		return false, thrift.WrapTException(_write_err182)
 	}
 	return true, err
 }
@@ -21446,7 +21525,7 @@ type schedulerServiceProcessorEvents struct {
 }
 
 func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err182 error
+	var _write_err184 error
 	args := SchedulerServiceEventsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21496,21 +21575,21 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
+			_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if _write_err182 != nil {
-				return false, thrift.WrapTException(_write_err182)
+			if _write_err184 != nil {
+				return false, thrift.WrapTException(_write_err184)
 			}
 			return true, err
 		}
@@ -21519,19 +21598,19 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.REPLY, seqId); err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if _write_err182 != nil {
-		return false, thrift.WrapTException(_write_err182)
+	if _write_err184 != nil {
+		return false, thrift.WrapTException(_write_err184)
 	}
 	return true, err
 }
@@ -23095,11 +23174,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem184 := &TJobStatus{}
-		if err := _elem184.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem184), err)
+		_elem186 := &TJobStatus{}
+		if err := _elem186.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem186), err)
 		}
-		p.Success = append(p.Success, _elem184)
+		p.Success = append(p.Success, _elem186)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -24145,11 +24224,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem185 := &TMasterState{}
-		if err := _elem185.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem185), err)
+		_elem187 := &TMasterState{}
+		if err := _elem187.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem187), err)
 		}
-		p.Success = append(p.Success, _elem185)
+		p.Success = append(p.Success, _elem187)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -24421,13 +24500,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem186 int32
+		var _elem188 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem186 = v
+			_elem188 = v
 		}
-		p.Success = append(p.Success, _elem186)
+		p.Success = append(p.Success, _elem188)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -26453,11 +26532,11 @@ func (p *SchedulerServiceStageFilesArgs) ReadField1(ctx context.Context, iprot t
 	tSlice := make([]*TStagedFile, 0, size)
 	p.Files = tSlice
 	for i := 0; i < size; i++ {
-		_elem187 := &TStagedFile{}
-		if err := _elem187.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem187), err)
+		_elem189 := &TStagedFile{}
+		if err := _elem189.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem189), err)
 		}
-		p.Files = append(p.Files, _elem187)
+		p.Files = append(p.Files, _elem189)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -26602,13 +26681,13 @@ func (p *SchedulerServiceStageFilesResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int64, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem188 int64
+		var _elem190 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem188 = v
+			_elem190 = v
 		}
-		p.Success = append(p.Success, _elem188)
+		p.Success = append(p.Success, _elem190)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -27614,14 +27693,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args189 FrontendServiceFrontendMessageArgs
-	_args189.TaskId = taskId
-	_args189.Status = status
-	_args189.Message = message
-	var _result191 FrontendServiceFrontendMessageResult
-	var _meta190 thrift.ResponseMeta
-	_meta190, _err = p.Client_().Call(ctx, "frontendMessage", &_args189, &_result191)
-	p.SetLastResponseMeta_(_meta190)
+	var _args191 FrontendServiceFrontendMessageArgs
+	_args191.TaskId = taskId
+	_args191.Status = status
+	_args191.Message = message
+	var _result193 FrontendServiceFrontendMessageResult
+	var _meta192 thrift.ResponseMeta
+	_meta192, _err = p.Client_().Call(ctx, "frontendMessage", &_args191, &_result193)
+	p.SetLastResponseMeta_(_meta192)
 	if _err != nil {
 		return
 	}
@@ -27648,9 +27727,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self192 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self192.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self192
+	self194 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self194.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self194
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -27663,12 +27742,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x193 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x195 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x193.Write(ctx, oprot)
+	x195.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x193
+	return false, x195
 
 }
 
@@ -27677,7 +27756,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err194 error
+	var _write_err196 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -27723,39 +27802,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc195 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc197 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err194 = thrift.WrapTException(err2)
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc195.Write(ctx, oprot); _write_err194 == nil && err2 != nil {
-			_write_err194 = thrift.WrapTException(err2)
+		if err2 := _exc197.Write(ctx, oprot); _write_err196 == nil && err2 != nil {
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err194 == nil && err2 != nil {
-			_write_err194 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err196 == nil && err2 != nil {
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err194 == nil && err2 != nil {
-			_write_err194 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err196 == nil && err2 != nil {
+			_write_err196 = thrift.WrapTException(err2)
 		}
-		if _write_err194 != nil {
-			return false, thrift.WrapTException(_write_err194)
+		if _write_err196 != nil {
+			return false, thrift.WrapTException(_write_err196)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err194 = thrift.WrapTException(err2)
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err194 == nil && err2 != nil {
-		_write_err194 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err196 == nil && err2 != nil {
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err194 == nil && err2 != nil {
-		_write_err194 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err196 == nil && err2 != nil {
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err194 == nil && err2 != nil {
-		_write_err194 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err196 == nil && err2 != nil {
+		_write_err196 = thrift.WrapTException(err2)
 	}
-	if _write_err194 != nil {
-		return false, thrift.WrapTException(_write_err194)
+	if _write_err196 != nil {
+		return false, thrift.WrapTException(_write_err196)
 	}
 	return true, err
 }
@@ -28054,14 +28133,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args196 BackendServiceLaunchTaskArgs
-	_args196.Message = message
-	_args196.TaskId = taskId
-	_args196.User = user
-	var _result198 BackendServiceLaunchTaskResult
-	var _meta197 thrift.ResponseMeta
-	_meta197, _err = p.Client_().Call(ctx, "launchTask", &_args196, &_result198)
-	p.SetLastResponseMeta_(_meta197)
+	var _args198 BackendServiceLaunchTaskArgs
+	_args198.Message = message
+	_args198.TaskId = taskId
+	_args198.User = user
+	var _result200 BackendServiceLaunchTaskResult
+	var _meta199 thrift.ResponseMeta
+	_meta199, _err = p.Client_().Call(ctx, "launchTask", &_args198, &_result200)
+	p.SetLastResponseMeta_(_meta199)
 	if _err != nil {
 		return
 	}
@@ -28088,9 +28167,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self199 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self199.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self199
+	self201 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self201.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self201
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -28103,12 +28182,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x200 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x202 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x200.Write(ctx, oprot)
+	x202.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x200
+	return false, x202
 
 }
 
@@ -28117,7 +28196,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err201 error
+	var _write_err203 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28163,39 +28242,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc202 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc204 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc202.Write(ctx, oprot); _write_err201 == nil && err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+		if err2 := _exc204.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err201 == nil && err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err201 == nil && err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if _write_err201 != nil {
-			return false, thrift.WrapTException(_write_err201)
+		if _write_err203 != nil {
+			return false, thrift.WrapTException(_write_err203)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err201 == nil && err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err201 == nil && err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err201 == nil && err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if _write_err201 != nil {
-		return false, thrift.WrapTException(_write_err201)
+	if _write_err203 != nil {
+		return false, thrift.WrapTException(_write_err203)
 	}
 	return true, err
 }
@@ -28512,31 +28591,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args203 MasterServiceRegisterBackendArgs
-	_args203.App = app
-	_args203.ListenSocket = listenSocket
-	_args203.Kind = kind
-	var _result205 MasterServiceRegisterBackendResult
-	var _meta204 thrift.ResponseMeta
-	_meta204, _err = p.Client_().Call(ctx, "registerBackend", &_args203, &_result205)
-	p.SetLastResponseMeta_(_meta204)
+	var _args205 MasterServiceRegisterBackendArgs
+	_args205.App = app
+	_args205.ListenSocket = listenSocket
+	_args205.Kind = kind
+	var _result207 MasterServiceRegisterBackendResult
+	var _meta206 thrift.ResponseMeta
+	_meta206, _err = p.Client_().Call(ctx, "registerBackend", &_args205, &_result207)
+	p.SetLastResponseMeta_(_meta206)
 	if _err != nil {
 		return
 	}
-	return _result205.GetSuccess(), nil
+	return _result207.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args206 MasterServiceTaskFinishedArgs
-	_args206.Tasks = tasks
-	_args206.Worker = worker
-	var _result208 MasterServiceTaskFinishedResult
-	var _meta207 thrift.ResponseMeta
-	_meta207, _err = p.Client_().Call(ctx, "taskFinished", &_args206, &_result208)
-	p.SetLastResponseMeta_(_meta207)
+	var _args208 MasterServiceTaskFinishedArgs
+	_args208.Tasks = tasks
+	_args208.Worker = worker
+	var _result210 MasterServiceTaskFinishedResult
+	var _meta209 thrift.ResponseMeta
+	_meta209, _err = p.Client_().Call(ctx, "taskFinished", &_args208, &_result210)
+	p.SetLastResponseMeta_(_meta209)
 	if _err != nil {
 		return
 	}
@@ -28549,15 +28628,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args209 MasterServiceSendFrontendMessageArgs
-	_args209.App = app
-	_args209.TaskId = taskId
-	_args209.Status = status
-	_args209.Message = message
-	var _result211 MasterServiceSendFrontendMessageResult
-	var _meta210 thrift.ResponseMeta
-	_meta210, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args209, &_result211)
-	p.SetLastResponseMeta_(_meta210)
+	var _args211 MasterServiceSendFrontendMessageArgs
+	_args211.App = app
+	_args211.TaskId = taskId
+	_args211.Status = status
+	_args211.Message = message
+	var _result213 MasterServiceSendFrontendMessageResult
+	var _meta212 thrift.ResponseMeta
+	_meta212, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args211, &_result213)
+	p.SetLastResponseMeta_(_meta212)
 	if _err != nil {
 		return
 	}
@@ -28584,11 +28663,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self212 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self212.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self212.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self212.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self212
+	self214 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self214.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self214.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self214.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self214
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -28601,12 +28680,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x213 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x215 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x213.Write(ctx, oprot)
+	x215.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x213
+	return false, x215
 
 }
 
@@ -28615,7 +28694,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err214 error
+	var _write_err216 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28661,21 +28740,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc215 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc217 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err214 = thrift.WrapTException(err2)
+			_write_err216 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc215.Write(ctx, oprot); _write_err214 == nil && err2 != nil {
-			_write_err214 = thrift.WrapTException(err2)
+		if err2 := _exc217.Write(ctx, oprot); _write_err216 == nil && err2 != nil {
+			_write_err216 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err214 == nil && err2 != nil {
-			_write_err214 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err216 == nil && err2 != nil {
+			_write_err216 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err214 == nil && err2 != nil {
-			_write_err214 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err216 == nil && err2 != nil {
+			_write_err216 = thrift.WrapTException(err2)
 		}
-		if _write_err214 != nil {
-			return false, thrift.WrapTException(_write_err214)
+		if _write_err216 != nil {
+			return false, thrift.WrapTException(_write_err216)
 		}
 		return true, err
 	} else {
@@ -28683,19 +28762,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err214 = thrift.WrapTException(err2)
+		_write_err216 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err214 == nil && err2 != nil {
-		_write_err214 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err216 == nil && err2 != nil {
+		_write_err216 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err214 == nil && err2 != nil {
-		_write_err214 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err216 == nil && err2 != nil {
+		_write_err216 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err214 == nil && err2 != nil {
-		_write_err214 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err216 == nil && err2 != nil {
+		_write_err216 = thrift.WrapTException(err2)
 	}
-	if _write_err214 != nil {
-		return false, thrift.WrapTException(_write_err214)
+	if _write_err216 != nil {
+		return false, thrift.WrapTException(_write_err216)
 	}
 	return true, err
 }
@@ -28705,7 +28784,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err216 error
+	var _write_err218 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28751,39 +28830,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc217 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc219 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+			_write_err218 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc217.Write(ctx, oprot); _write_err216 == nil && err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+		if err2 := _exc219.Write(ctx, oprot); _write_err218 == nil && err2 != nil {
+			_write_err218 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err216 == nil && err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err218 == nil && err2 != nil {
+			_write_err218 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err216 == nil && err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err218 == nil && err2 != nil {
+			_write_err218 = thrift.WrapTException(err2)
 		}
-		if _write_err216 != nil {
-			return false, thrift.WrapTException(_write_err216)
+		if _write_err218 != nil {
+			return false, thrift.WrapTException(_write_err218)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+		_write_err218 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err216 == nil && err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err218 == nil && err2 != nil {
+		_write_err218 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err216 == nil && err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err218 == nil && err2 != nil {
+		_write_err218 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err216 == nil && err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err218 == nil && err2 != nil {
+		_write_err218 = thrift.WrapTException(err2)
 	}
-	if _write_err216 != nil {
-		return false, thrift.WrapTException(_write_err216)
+	if _write_err218 != nil {
+		return false, thrift.WrapTException(_write_err218)
 	}
 	return true, err
 }
@@ -28793,7 +28872,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err218 error
+	var _write_err220 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28839,39 +28918,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc219 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc221 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+			_write_err220 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc219.Write(ctx, oprot); _write_err218 == nil && err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+		if err2 := _exc221.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
+			_write_err220 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err218 == nil && err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
+			_write_err220 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err218 == nil && err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
+			_write_err220 = thrift.WrapTException(err2)
 		}
-		if _write_err218 != nil {
-			return false, thrift.WrapTException(_write_err218)
+		if _write_err220 != nil {
+			return false, thrift.WrapTException(_write_err220)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+		_write_err220 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err218 == nil && err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err218 == nil && err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err218 == nil && err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
 	}
-	if _write_err218 != nil {
-		return false, thrift.WrapTException(_write_err218)
+	if _write_err220 != nil {
+		return false, thrift.WrapTException(_write_err220)
 	}
 	return true, err
 }
@@ -29254,11 +29333,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem220 := &TFullTaskId{}
-		if err := _elem220.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem220), err)
+		_elem222 := &TFullTaskId{}
+		if err := _elem222.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem222), err)
 		}
-		p.Tasks = append(p.Tasks, _elem220)
+		p.Tasks = append(p.Tasks, _elem222)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -29705,12 +29784,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args221 NodeMonitorServiceTasksFinishedArgs
-	_args221.Tasks = tasks
-	var _result223 NodeMonitorServiceTasksFinishedResult
-	var _meta222 thrift.ResponseMeta
-	_meta222, _err = p.Client_().Call(ctx, "tasksFinished", &_args221, &_result223)
-	p.SetLastResponseMeta_(_meta222)
+	var _args223 NodeMonitorServiceTasksFinishedArgs
+	_args223.Tasks = tasks
+	var _result225 NodeMonitorServiceTasksFinishedResult
+	var _meta224 thrift.ResponseMeta
+	_meta224, _err = p.Client_().Call(ctx, "tasksFinished", &_args223, &_result225)
+	p.SetLastResponseMeta_(_meta224)
 	if _err != nil {
 		return
 	}
@@ -29722,9 +29801,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self224 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self224.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self224
+	self226 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self226.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self226
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -29732,7 +29811,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err225 error
+	var _write_err227 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -29778,39 +29857,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc226 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc228 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc226.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+		if err2 := _exc228.Write(ctx, oprot); _write_err227 == nil && err2 != nil {
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err227 == nil && err2 != nil {
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err227 == nil && err2 != nil {
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if _write_err225 != nil {
-			return false, thrift.WrapTException(_write_err225)
+		if _write_err227 != nil {
+			return false, thrift.WrapTException(_write_err227)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err227 == nil && err2 != nil {
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err227 == nil && err2 != nil {
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err227 == nil && err2 != nil {
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if _write_err225 != nil {
-		return false, thrift.WrapTException(_write_err225)
+	if _write_err227 != nil {
+		return false, thrift.WrapTException(_write_err227)
 	}
 	return true, err
 }
@@ -29877,11 +29956,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem227 := &TFullTaskId{}
-		if err := _elem227.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem227), err)
+		_elem229 := &TFullTaskId{}
+		if err := _elem229.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem229), err)
 		}
-		p.Tasks = append(p.Tasks, _elem227)
+		p.Tasks = append(p.Tasks, _elem229)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

@@ -3815,11 +3815,12 @@ class TMasterState(object):
      - master
      - frontends
      - departed
+     - natsFaults
 
     """
 
 
-    def __init__(self, group=None, epoch=None, queuedShort=None, queuedLong=None, oldestShort=None, oldestLong=None, idleGeneral=None, idleReserved=None, busyGeneral=None, busyReserved=None, workers=None, launches=None, lost=None, refused=None, nodes=None, role="", leader="", masters=None, master=None, frontends=None, departed=None,):
+    def __init__(self, group=None, epoch=None, queuedShort=None, queuedLong=None, oldestShort=None, oldestLong=None, idleGeneral=None, idleReserved=None, busyGeneral=None, busyReserved=None, workers=None, launches=None, lost=None, refused=None, nodes=None, role="", leader="", masters=None, master=None, frontends=None, departed=None, natsFaults=None,):
         self.group = group
         self.epoch = epoch
         self.queuedShort = queuedShort
@@ -3841,6 +3842,7 @@ class TMasterState(object):
         self.master = master
         self.frontends = frontends
         self.departed = departed
+        self.natsFaults = natsFaults
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3981,6 +3983,16 @@ class TMasterState(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 22:
+                if ftype == TType.LIST:
+                    self.natsFaults = []
+                    (_etype167, _size164) = iprot.readListBegin()
+                    for _i168 in range(_size164):
+                        _elem169 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.natsFaults.append(_elem169)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4050,8 +4062,8 @@ class TMasterState(object):
         if self.nodes is not None:
             oprot.writeFieldBegin('nodes', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.nodes))
-            for iter164 in self.nodes:
-                iter164.write(oprot)
+            for iter170 in self.nodes:
+                iter170.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.role is not None:
@@ -4065,8 +4077,8 @@ class TMasterState(object):
         if self.masters is not None:
             oprot.writeFieldBegin('masters', TType.LIST, 18)
             oprot.writeListBegin(TType.STRUCT, len(self.masters))
-            for iter165 in self.masters:
-                iter165.write(oprot)
+            for iter171 in self.masters:
+                iter171.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.master is not None:
@@ -4076,15 +4088,22 @@ class TMasterState(object):
         if self.frontends is not None:
             oprot.writeFieldBegin('frontends', TType.LIST, 20)
             oprot.writeListBegin(TType.STRUCT, len(self.frontends))
-            for iter166 in self.frontends:
-                iter166.write(oprot)
+            for iter172 in self.frontends:
+                iter172.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.departed is not None:
             oprot.writeFieldBegin('departed', TType.LIST, 21)
             oprot.writeListBegin(TType.STRUCT, len(self.departed))
-            for iter167 in self.departed:
-                iter167.write(oprot)
+            for iter173 in self.departed:
+                iter173.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.natsFaults is not None:
+            oprot.writeFieldBegin('natsFaults', TType.LIST, 22)
+            oprot.writeListBegin(TType.STRING, len(self.natsFaults))
+            for iter174 in self.natsFaults:
+                oprot.writeString(iter174.encode('utf-8') if sys.version_info[0] == 2 else iter174)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4795,10 +4814,10 @@ class TUsageSum(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.keys = []
-                    (_etype171, _size168) = iprot.readListBegin()
-                    for _i172 in range(_size168):
-                        _elem173 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.keys.append(_elem173)
+                    (_etype178, _size175) = iprot.readListBegin()
+                    for _i179 in range(_size175):
+                        _elem180 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.keys.append(_elem180)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4870,20 +4889,20 @@ class TUsageSum(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.buckets = []
-                    (_etype177, _size174) = iprot.readListBegin()
-                    for _i178 in range(_size174):
-                        _elem179 = iprot.readI32()
-                        self.buckets.append(_elem179)
+                    (_etype184, _size181) = iprot.readListBegin()
+                    for _i185 in range(_size181):
+                        _elem186 = iprot.readI32()
+                        self.buckets.append(_elem186)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.counts = []
-                    (_etype183, _size180) = iprot.readListBegin()
-                    for _i184 in range(_size180):
-                        _elem185 = iprot.readI64()
-                        self.counts.append(_elem185)
+                    (_etype190, _size187) = iprot.readListBegin()
+                    for _i191 in range(_size187):
+                        _elem192 = iprot.readI64()
+                        self.counts.append(_elem192)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4900,8 +4919,8 @@ class TUsageSum(object):
         if self.keys is not None:
             oprot.writeFieldBegin('keys', TType.LIST, 1)
             oprot.writeListBegin(TType.STRING, len(self.keys))
-            for iter186 in self.keys:
-                oprot.writeString(iter186.encode('utf-8') if sys.version_info[0] == 2 else iter186)
+            for iter193 in self.keys:
+                oprot.writeString(iter193.encode('utf-8') if sys.version_info[0] == 2 else iter193)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.jobs is not None:
@@ -4959,15 +4978,15 @@ class TUsageSum(object):
         if self.buckets is not None:
             oprot.writeFieldBegin('buckets', TType.LIST, 15)
             oprot.writeListBegin(TType.I32, len(self.buckets))
-            for iter187 in self.buckets:
-                oprot.writeI32(iter187)
+            for iter194 in self.buckets:
+                oprot.writeI32(iter194)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
             oprot.writeFieldBegin('counts', TType.LIST, 16)
             oprot.writeListBegin(TType.I64, len(self.counts))
-            for iter188 in self.counts:
-                oprot.writeI64(iter188)
+            for iter195 in self.counts:
+                oprot.writeI64(iter195)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -5070,10 +5089,10 @@ class THistoryQuery(object):
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.by = []
-                    (_etype192, _size189) = iprot.readListBegin()
-                    for _i193 in range(_size189):
-                        _elem194 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.by.append(_elem194)
+                    (_etype199, _size196) = iprot.readListBegin()
+                    for _i200 in range(_size196):
+                        _elem201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.by.append(_elem201)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5143,8 +5162,8 @@ class THistoryQuery(object):
         if self.by is not None:
             oprot.writeFieldBegin('by', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.by))
-            for iter195 in self.by:
-                oprot.writeString(iter195.encode('utf-8') if sys.version_info[0] == 2 else iter195)
+            for iter202 in self.by:
+                oprot.writeString(iter202.encode('utf-8') if sys.version_info[0] == 2 else iter202)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.limit is not None:
@@ -5231,11 +5250,11 @@ class THistoryPage(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.jobs = []
-                    (_etype199, _size196) = iprot.readListBegin()
-                    for _i200 in range(_size196):
-                        _elem201 = TJobUsage()
-                        _elem201.read(iprot)
-                        self.jobs.append(_elem201)
+                    (_etype206, _size203) = iprot.readListBegin()
+                    for _i207 in range(_size203):
+                        _elem208 = TJobUsage()
+                        _elem208.read(iprot)
+                        self.jobs.append(_elem208)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5247,11 +5266,11 @@ class THistoryPage(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.sums = []
-                    (_etype205, _size202) = iprot.readListBegin()
-                    for _i206 in range(_size202):
-                        _elem207 = TUsageSum()
-                        _elem207.read(iprot)
-                        self.sums.append(_elem207)
+                    (_etype212, _size209) = iprot.readListBegin()
+                    for _i213 in range(_size209):
+                        _elem214 = TUsageSum()
+                        _elem214.read(iprot)
+                        self.sums.append(_elem214)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5302,8 +5321,8 @@ class THistoryPage(object):
         if self.jobs is not None:
             oprot.writeFieldBegin('jobs', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.jobs))
-            for iter208 in self.jobs:
-                iter208.write(oprot)
+            for iter215 in self.jobs:
+                iter215.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.more is not None:
@@ -5313,8 +5332,8 @@ class THistoryPage(object):
         if self.sums is not None:
             oprot.writeFieldBegin('sums', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.sums))
-            for iter209 in self.sums:
-                iter209.write(oprot)
+            for iter216 in self.sums:
+                iter216.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -5635,10 +5654,10 @@ class TEventQuery(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.types = []
-                    (_etype213, _size210) = iprot.readListBegin()
-                    for _i214 in range(_size210):
-                        _elem215 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.types.append(_elem215)
+                    (_etype220, _size217) = iprot.readListBegin()
+                    for _i221 in range(_size217):
+                        _elem222 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.types.append(_elem222)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5692,8 +5711,8 @@ class TEventQuery(object):
         if self.types is not None:
             oprot.writeFieldBegin('types', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.types))
-            for iter216 in self.types:
-                oprot.writeString(iter216.encode('utf-8') if sys.version_info[0] == 2 else iter216)
+            for iter223 in self.types:
+                oprot.writeString(iter223.encode('utf-8') if sys.version_info[0] == 2 else iter223)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.job is not None:
@@ -5777,11 +5796,11 @@ class TEventPage(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.events = []
-                    (_etype220, _size217) = iprot.readListBegin()
-                    for _i221 in range(_size217):
-                        _elem222 = TEvent()
-                        _elem222.read(iprot)
-                        self.events.append(_elem222)
+                    (_etype227, _size224) = iprot.readListBegin()
+                    for _i228 in range(_size224):
+                        _elem229 = TEvent()
+                        _elem229.read(iprot)
+                        self.events.append(_elem229)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5821,8 +5840,8 @@ class TEventPage(object):
         if self.events is not None:
             oprot.writeFieldBegin('events', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.events))
-            for iter223 in self.events:
-                iter223.write(oprot)
+            for iter230 in self.events:
+                iter230.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.last is not None:
@@ -6231,6 +6250,7 @@ TMasterState.thrift_spec = (
     (19, TType.STRUCT, 'master', [TDaemonState, None], None, ),  # 19
     (20, TType.LIST, 'frontends', (TType.STRUCT, [TDaemonState, None], False), None, ),  # 20
     (21, TType.LIST, 'departed', (TType.STRUCT, [TNode, None], False), None, ),  # 21
+    (22, TType.LIST, 'natsFaults', (TType.STRING, 'UTF8', False), None, ),  # 22
 )
 all_structs.append(TFrontendIdentity)
 TFrontendIdentity.thrift_spec = (
