@@ -77,6 +77,14 @@ func (c *Cluster) masters() Finding {
 			f.addf(Bad, "start it, or correct what its frontends' log says", "the master of group %d at %s is %s: %s", g.Group, m.Address, m.State, cmp.Or(m.Reason, "no reason is known"))
 		}
 	}
+	for i := range c.Groups {
+		g := &c.Groups[i]
+		for _, m := range g.Masters {
+			if m.Role == "" && g.Role == api.Leader {
+				f.addf(Warn, "start it, or take it out of the setting masters: without it the group may have no other standby", "%s, a standby of group %d, cannot be reached", m.Address, g.Group)
+			}
+		}
+	}
 	if len(c.Groups) == 0 {
 		f.addf(Bad, "see the frontends", "no frontend has told of any")
 	}

@@ -48,6 +48,10 @@ func TestCluster(t *testing.T) {
 		"a lost master": {func(c *Cluster) {
 			c.Groups[0].Master.State, c.Groups[0].Master.Reason = api.StateLost, "this is the master of group 1"
 		}, "masters", Bad, "this is the master of group 1"},
+		"a silent standby": {func(c *Cluster) {
+			c.Groups[0].Role = api.Leader
+			c.Groups[0].Masters = []api.GroupMaster{{Address: "m:1", Role: api.Leader}, {Address: "m:2"}, {Address: "m:3", Role: api.Standby}}
+		}, "masters", Warn, "m:2, a standby of group 0, cannot be reached"},
 		"no groups": {func(c *Cluster) { c.Groups = nil }, "masters", Bad, "no frontend has told"},
 		"a refused node": {func(c *Cluster) {
 			c.Groups[0].Departed = []api.Node{{ID: "n0", State: "refused", Reason: "its id is taken"}}
