@@ -272,11 +272,18 @@ func clusterReady() *cobra.Command {
 		Example: "  pigeon cluster ready --wait 10s http://127.0.0.1:20513/readyz"}
 	wait := cmd.Flags().Duration("wait", 0, "how long to wait")
 	metric := cmd.Flags().String("metric", "", "print this metric of a page instead")
+	process := cmd.Flags().Bool("process", false, "print the number of the process that serves it instead, if it tells")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *metric == "" {
+		var value string
+		var err error
+		switch {
+		case *process:
+			value, err = clusters.Process(cmd.Context(), args[0])
+		case *metric != "":
+			value, err = clusters.Metric(cmd.Context(), args[0], *metric)
+		default:
 			return clusters.AwaitReady(cmd.Context(), args[0], *wait)
 		}
-		value, err := clusters.Metric(cmd.Context(), args[0], *metric)
 		if err == nil {
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), value)
 		}

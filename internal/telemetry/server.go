@@ -9,6 +9,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -82,7 +85,7 @@ func NewServer(o ServerOptions) *Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "ok") })
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { nameProcess(w, r); writeText(w, http.StatusOK, "ok") })
 	s.mux.Handle("GET /readyz", readiness(o.Ready))
 	if o.Gatherer != nil {
 		s.guarded.Handle("GET /metrics", promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{
@@ -178,7 +181,8 @@ func (s *Server) Stop() {
 }
 
 func readiness(ready func() error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		nameProcess(w, r)
 		if ready != nil {
 			if err := ready(); err != nil {
 				writeText(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
@@ -187,6 +191,16 @@ func readiness(ready func() error) http.Handler {
 		}
 		writeText(w, http.StatusOK, "ready")
 	})
+}
+
+// ProcessHeader is the header of /healthz and /readyz with the number of the process that answers.
+const ProcessHeader = "Pigeon-Process"
+
+// nameProcess tells callers of this machine which process answers.
+func nameProcess(w http.ResponseWriter, r *http.Request) {
+	if from, err := netip.ParseAddrPort(r.RemoteAddr); err == nil && from.Addr().Unmap().IsLoopback() {
+		w.Header().Set(ProcessHeader, strconv.Itoa(os.Getpid()))
+	}
 }
 
 func writeText(w http.ResponseWriter, status int, text string) {

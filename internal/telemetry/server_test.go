@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -88,6 +90,16 @@ func TestServerAnswers(t *testing.T) {
 	check("/readyz", 503, "not ready: 2 of 3 nodes registered")
 	ready.Store(true)
 	check("/readyz", 200, "ready")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		answer, err := http.Get(base + path) //nolint:noctx // of this process
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close() // it was not read
+		if got, want := answer.Header.Get(ProcessHeader), strconv.Itoa(os.Getpid()); got != want {
+			t.Errorf("%s names process %q, want %s", path, got, want)
+		}
+	}
 	check("/status", 200, `{"group":1}`)
 	check("/absent", 404)
 	check("/metrics", 200,

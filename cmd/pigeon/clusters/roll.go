@@ -15,6 +15,10 @@ import (
 // NATS server waits for the others.
 const readyTime = 60 * time.Second
 
+// strangerTries is how often, 0.2 s apart, another process has to answer for a daemon before that counts
+// as a failure: the former process of the daemon may still answer for a moment.
+const strangerTries = 15
+
 // roll starts and restarts the daemons, role by role. Those that do not run start all at once.
 // Those that run are restarted one after another, each until it is ready, so that the others of
 // its role serve meanwhile; the first that does not come back ends it. What was done is taken out
@@ -90,7 +94,8 @@ i=$((i+1)); [ $i -lt %[3]d ] || { echo "its process did not end and start again"
 	return nil
 }
 
-// ready runs a script that starts a daemon, and waits until that serves, or has ended for good. The
+// ready runs a script that starts a daemon, and waits until that serves, or has ended for good;
+// another process that holds its ports does not count, as far as its answers tell. The
 // error has the end of its log. The shell watches for the end: the program there may be an earlier one.
 func (c *Cluster) ready(ctx context.Context, h *hosts.Host, s Service, verb, script string) error {
 	do := commands{h}
@@ -101,8 +106,11 @@ func (c *Cluster) ready(ctx context.Context, h *hosts.Host, s Service, verb, scr
 while kill -0 $waits 2>/dev/null; do
 if %[5]s; then kill -KILL $waits 2>/dev/null; break; fi
 sleep 0.2; done
-wait $waits 2>/dev/null; } && exit 0
-{ echo; echo 'the end of its log:'; %[6]s; ! %[5]s || echo 'it ended at once, and is not started again'; } >&2; exit 1`, script, pathsOf(h).program(), readyTime, s.Ready, do.ended(s), do.log(s))
+wait $waits 2>/dev/null; } && (
+i=0; while who=$(%[2]s cluster ready --process %[4]s 2>/dev/null); [ -n "$who" ] && [ "$who" != "$(%[7]s)" ]; do
+i=$((i+1)); [ $i -lt %[8]d ] || { echo "process $who, which is not this daemon, serves %[4]s; end it, or give the daemon other ports" >&2; exit 1; }; sleep 0.2; done
+) && exit 0
+{ echo; echo 'the end of its log:'; %[6]s; ! %[5]s || echo 'it ended at once, and is not started again'; } >&2; exit 1`, script, pathsOf(h).program(), readyTime, s.Ready, do.ended(s), do.log(s), do.pid(s), strangerTries)
 	_, err := c.remote.Run(ctx, h, verb+" its "+s.Role.Verb(), script, nil)
 	return err
 }
