@@ -3,11 +3,13 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"net"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/lookup"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -20,6 +22,9 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
 	}
 	server.Concerns(ctx, "application "+app)
+	if err := lookup.Hosts(net.DefaultResolver.LookupHost).CheckNamed(ctx, address); err != nil {
+		return err
+	}
 	evicted, err := srv.listeners.Register(app, address)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/internal/lookup"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -14,7 +14,7 @@ import (
 // to these may the backends of users have messages sent: the node monitor calls them as a daemon, from its
 // own host, and would otherwise connect to any port that a user names. It is safe for concurrent use.
 type knownFrontends struct {
-	lookup app.Lookup
+	lookup lookup.Hosts
 
 	mu      sync.Mutex
 	last    map[string]uint64 // by address, the number of its last launch; at most maxMessagePeers
@@ -67,5 +67,5 @@ func (k *knownFrontends) withPort(address string) (known bool, candidates []stri
 	if _, known := k.last[address]; known {
 		return true, nil
 	}
-	return false, app.WithPortOf(address, maps.Keys(k.last))
+	return false, lookup.WithPortOf(address, maps.Keys(k.last))
 }

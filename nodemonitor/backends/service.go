@@ -3,10 +3,12 @@ package backends
 import (
 	"context"
 	"fmt"
+	"net"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/internal/lookup"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -32,6 +34,9 @@ func (b Service) Register(ctx context.Context, application, address string, kind
 			Subject: fmt.Sprintf("backend %s of application %q", address, application), Tried: fmt.Sprintf("registering it with node %q", cfg.Node),
 			Next: "run the cluster under policy pigeon, pigeon-sort or pigeon-x",
 		}
+	}
+	if err := lookup.Hosts(net.DefaultResolver.LookupHost).CheckNamed(ctx, address); err != nil {
+		return err
 	}
 	return b.set.registry.Register(application, address, app.Kind(kind))
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/lookup"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
@@ -80,7 +81,7 @@ type Config struct {
 	Node          string                                          // for reasons
 	FirstSlot     int32                                           // number of the first slot that a backend brings
 	Probe         func(ctx context.Context, address string) error // default: TCP connect
-	Lookup        Lookup                                          // default: the system's resolver
+	Lookup        lookup.Hosts                                    // default: the system's resolver
 	LaunchTimeout time.Duration                                   // default 2 s
 	ProbeEvery    time.Duration                                   // default 1 s; also a probe's timeout
 	MaxBackends   int                                             // default 1024

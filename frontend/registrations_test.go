@@ -1,0 +1,25 @@
+package frontend
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/identity"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+)
+
+// A caller on another host registers no listener that would be called on the frontend's own.
+func TestListenersOfOtherHosts(t *testing.T) {
+	l := listeners.New(daemontest.Log(t), listeners.Patience)
+	defer l.Close()
+	srv := &schedulerService{listeners: l}
+	ctx := identity.With(t.Context(), identity.Principal{Name: "etl", Role: identity.User, Owner: "etl", Proof: identity.Listener})
+	ctx = server.WithRemote(ctx, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1024})
+	err := srv.RegisterFrontend(ctx, "app", "localhost:50201")
+	if err == nil || !strings.Contains(err.Error(), "the caller is on another host") {
+		t.Errorf("a listener at localhost, of a caller on another host: %v", err)
+	}
+}
