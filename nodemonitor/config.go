@@ -41,7 +41,7 @@ type Config struct {
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`
-	MaxBackends      int           `mapstructure:"max_backends" doc:"backend processes registered at a time; one beyond it is refused"`
+	MaxBackends      int           `mapstructure:"max_backends" doc:"backend processes registered at a time, half of them by one user; one beyond it is refused"`
 	Memory           int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
 	Host             string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
 	Runtimes         []string      `mapstructure:"runtimes" doc:"installations for the executors of applications, each as NAME=HOME; an application that names none of them uses its own path when that is here too"`
@@ -58,7 +58,7 @@ type Config struct {
 	ClassWeight      int           `mapstructure:"class_weight" doc:"how many times as much of a processor as a long exec task a short one gets while both want it: by cgroup where one is delegated, else by the nice value of long tasks; 1: the same"`
 	ExecutorLimits   bool          `mapstructure:"executor_limits" doc:"end an executor of an application that uses more memory than its application said, where a cgroup is delegated"`
 	Cgroup           string        `mapstructure:"cgroup" doc:"folder of cgroup v2 for the limits of tasks, which this node monitor alone uses; empty: its own cgroup where systemd or the like has delegated it (Delegate=yes), else rlimits; off: rlimits"`
-	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend; one beyond it is refused"`
+	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend, half of them of one user; one beyond it is refused"`
 }
 
 // Default returns the settings of a node on one machine.

@@ -43,6 +43,9 @@ type Options[M any] struct {
 	// destinations of one group, at most, so that no group takes the room of the others.
 	Group      func(to string) string
 	GroupBytes int
+	// User, if set, returns whose a message is, "" for nobody's. Those of one user have at most half of
+	// Messages and of Bytes of a destination, so that no user takes the room of the others.
+	User func(m M) string
 
 	Patience time.Duration // how long a message is kept for a destination that cannot be reached
 	MinPause time.Duration // before a destination that could not be reached is called again; it doubles
@@ -78,19 +81,29 @@ type queue[M any] struct {
 	group    string
 	messages []message[M]
 	bytes    int
-	wake     chan struct{} // of size 1: requests a call at once
+	users    map[string]amount // what waits of each user; none is zero
+	wake     chan struct{}     // of size 1: requests a call at once
 }
 
 type message[M any] struct {
 	body M
+	user string
 	size int
 	sent time.Time
 }
+
+type amount struct{ messages, bytes int }
+
+// userPart is the part of Messages and of Bytes of a destination that those of one user may have.
+const userPart = 2
 
 // New returns a relay. The caller must call Close.
 func New[M any](o Options[M]) *Relay[M] {
 	if o.Group == nil {
 		o.Group = func(string) string { return "" }
+	}
+	if o.User == nil {
+		o.User = func(M) string { return "" }
 	}
 	r := &Relay[M]{opts: o, queues: map[string]*queue[M]{}, groups: map[string]int{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -105,27 +118,38 @@ func (r *Relay[M]) Send(to string, m M) error {
 	if r.closed {
 		return ErrClosed
 	}
-	size, group := r.opts.Size(m), r.opts.Group(to)
+	add, group := message[M]{m, r.opts.User(m), r.opts.Size(m), time.Now()}, r.opts.Group(to)
 	q := r.queues[to]
-	if bound := r.boundReached(q, group, size); bound != "" {
+	if bound := r.boundReached(q, group, &add); bound != "" {
 		r.stats.Refused++
 		return &FullError{bound}
 	}
 	if q == nil {
-		q = &queue[M]{to: to, group: group, wake: make(chan struct{}, 1)}
+		q = &queue[M]{to: to, group: group, users: map[string]amount{}, wake: make(chan struct{}, 1)}
 		r.queues[to] = q
 		r.all.Go(func() { r.deliver(q) })
 	}
-	q.messages = append(q.messages, message[M]{m, size, time.Now()})
-	r.count(q, size)
-	r.stats.Waiting++
+	q.messages = append(q.messages, add)
+	r.count(q, &add, 1)
 	return nil
 }
 
-// count counts bytes that wait for a destination, or do not any more. The caller holds the lock.
-func (r *Relay[M]) count(q *queue[M], bytes int) {
+// count counts a message that waits for a destination, or, by -1, does not any more. The caller holds
+// the lock.
+func (r *Relay[M]) count(q *queue[M], m *message[M], by int) {
+	bytes := by * m.size
+	r.stats.Waiting += by
 	q.bytes += bytes
 	r.bytes += bytes
+	if m.user != "" {
+		has := q.users[m.user]
+		has.messages += by
+		has.bytes += bytes
+		q.users[m.user] = has
+		if has.messages == 0 {
+			delete(q.users, m.user)
+		}
+	}
 	if q.group == "" {
 		return
 	}
@@ -136,24 +160,37 @@ func (r *Relay[M]) count(q *queue[M], bytes int) {
 
 // boundReached returns the bound that a message would exceed, "" for none. The caller
 // holds the lock.
-func (r *Relay[M]) boundReached(q *queue[M], group string, size int) string {
-	switch o := &r.opts; {
-	case q == nil && len(r.queues) >= o.Destinations:
-		return fmt.Sprintf("messages wait for %d destinations, which is the limit", o.Destinations)
-	case q != nil && len(q.messages) >= o.Messages:
-		limit := fmt.Sprintf("%d messages wait for it, which is the limit", o.Messages)
-		if o.Setting != "" {
-			limit += " (" + o.Setting + ")"
+func (r *Relay[M]) boundReached(q *queue[M], group string, m *message[M]) string {
+	o, size := &r.opts, m.size
+	if q == nil {
+		q = &queue[M]{}
+		if len(r.queues) >= o.Destinations {
+			return fmt.Sprintf("messages wait for %d destinations, which is the limit", o.Destinations)
 		}
-		return limit
-	case q != nil && o.Bytes > 0 && q.bytes+size > o.Bytes:
+	}
+	switch of, most := q.users[m.user], max(1, o.Messages/userPart); {
+	case len(q.messages) >= o.Messages:
+		return fmt.Sprintf("%d messages wait for it, which is the limit%s", o.Messages, named("", o.Setting))
+	case m.user != "" && of.messages >= most:
+		return fmt.Sprintf("%d messages of %s wait for it, which is the limit for one user%s", of.messages, m.user, named("half of ", o.Setting))
+	case len(q.messages) > 0 && o.Bytes > 0 && q.bytes+size > o.Bytes:
 		return fmt.Sprintf("%d bytes of messages wait for it; the limit is %d", q.bytes, o.Bytes)
+	case m.user != "" && of.messages > 0 && o.Bytes > 0 && of.bytes+size > o.Bytes/userPart:
+		return fmt.Sprintf("%d bytes of messages of %s wait for it; the limit for one user is %d", of.bytes, m.user, o.Bytes/userPart)
 	case group != "" && r.groups[group]+size > o.GroupBytes:
 		return fmt.Sprintf("%d bytes of messages wait for all destinations of %s; the limit is %d", r.groups[group], group, o.GroupBytes)
 	case o.TotalBytes > 0 && r.bytes+size > o.TotalBytes:
 		return fmt.Sprintf("%d bytes of messages wait for all destinations; the limit is %d", r.bytes, o.TotalBytes)
 	}
 	return ""
+}
+
+// named returns what names a part of a setting in a refusal, "" for no setting.
+func named(part, setting string) string {
+	if setting == "" {
+		return ""
+	}
+	return " (" + part + setting + ")"
 }
 
 // deliver makes the calls to one destination until no message waits for it.
@@ -208,11 +245,10 @@ func (r *Relay[M]) head(q *queue[M]) (m message[M], ok bool) {
 func (r *Relay[M]) pop(q *queue[M], outcome *uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	size := q.messages[0].size
+	m := q.messages[0]
 	q.messages[0] = message[M]{}
 	q.messages = q.messages[1:]
-	r.count(q, -size)
-	r.stats.Waiting--
+	r.count(q, &m, -1)
 	*outcome++
 }
 

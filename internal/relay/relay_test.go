@@ -263,6 +263,37 @@ func TestGroupsAreBounded(t *testing.T) {
 	})
 }
 
+// One user has half of the messages and of the bytes that wait for a destination, and others have the rest.
+func TestUsersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &destinations{delivered: map[string][]int{}, answer: func(string, int) error { return away }}
+		o := d.options()
+		o.Messages = 6
+		o.User = func(m int) string { return []string{"", "x", "y"}[m%3] }
+		r := relay.New(o)
+		defer r.Close()
+		refused := func(m int, want string) {
+			t.Helper()
+			if full, _ := errors.AsType[*relay.FullError](r.Send("a", m)); full == nil || full.Bound != want {
+				t.Errorf("message %d: %v, want %q", m, full, want)
+			}
+		}
+		send(t, r, "a", 31)
+		refused(22, "31 bytes of messages of x wait for it; the limit for one user is 50")
+		send(t, r, "a", 1, 4)
+		refused(1, "3 messages of x wait for it, which is the limit for one user (half of max_messages)")
+		send(t, r, "a", 2, 3)
+		send(t, r, "b", 1)
+		send(t, r, "a", 3)
+		refused(2, "6 messages wait for it, which is the limit (max_messages)")
+		d.set(func(string, int) error { return nil })
+		time.Sleep(time.Minute)
+		send(t, r, "a", 49)
+		synctest.Wait()
+		wantStats(t, r, relay.Stats{Delivered: 8, Refused: 3})
+	})
+}
+
 // Many senders and destinations, with calls that fail now and then: every message is
 // delivered or dropped, and those of one sender in order.
 func TestStress(t *testing.T) {

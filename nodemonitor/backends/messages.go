@@ -62,6 +62,7 @@ func newMessages(log *slog.Logger, limit int, security client.Security) *message
 					"application", api.Clip(m.app, api.MaxKeyBytes), "task", api.Clip(m.task.Task, api.MaxKeyBytes), "job", api.Clip(m.task.Job, api.MaxKeyBytes), "frontend", frontend, "error", why, "omitted", omitted)
 			}
 		},
+		User:         func(m backendMessage) string { return api.AppScope(m.app) },
 		Destinations: maxMessagePeers, Messages: limit, Setting: "max_messages", Bytes: maxMessageBytes,
 		Patience: messagePatience, MinPause: messageRetryMin, MaxPause: messageRetryMost,
 	})

@@ -5,9 +5,28 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
+
+// The messages of one user leave room for those of others at the frontend of both.
+func TestMessagesOfOneUser(t *testing.T) {
+	m := newMessages(slog.New(slog.DiscardHandler), 4, client.Security{})
+	defer m.close()
+	const nowhere = "127.0.0.1:1"
+	m.frontends.launched(nowhere)
+	send := func(user string) error {
+		ctx := identity.With(t.Context(), identity.Principal{Name: user, Role: identity.User})
+		return m.FrontendMessage(ctx, "app", wire.TaskRef{Task: "t", Scheduler: nowhere}, 0, nil)
+	}
+	for i, user := range []string{"alice", "alice", "alice", "bob"} {
+		err := send(user)
+		if refused := i == 2; (err != nil) != refused || refused && !strings.Contains(err.Error(), "2 messages of alice wait for it, which is the limit for one user (half of max_messages)") {
+			t.Errorf("message %d, of %s: %v", i, user, err)
+		}
+	}
+}
 
 // The names of a message count among the bytes that wait for a frontend.
 func TestLongNames(t *testing.T) {

@@ -262,6 +262,24 @@ func TestRefusedRegistrations(t *testing.T) {
 	})(t)
 }
 
+// One user has half of the backends, and others have the rest.
+func TestBackendsOfOneUser(t *testing.T) {
+	bubble(func(t *testing.T, w *world, r *Registry) {
+		r.cfg.MaxBackends = 5
+		etl, nightly, lab := api.ScopedApp("alice", "etl"), api.ScopedApp("alice", "nightly"), api.ScopedApp("bob", "lab")
+		register(t, r, etl, "h:1", General)
+		register(t, r, nightly, "h:2", Resident)
+		err := r.Register(etl, "h:3", General)
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Busy || e.What != "the node has 2 backends of alice, its limit for one user (half of max_backends)" {
+			t.Errorf("a third backend of alice, of a limit of five: %v", err)
+		}
+		register(t, r, etl, "h:2", General) // in the place of the other
+		register(t, r, lab, "h:3", General)
+		register(t, r, "own", "h:4", General) // of the daemons' own user
+		register(t, r, "own", "h:5", General)
+	})(t)
+}
+
 func TestCallbacksMayCallAgain(t *testing.T) {
 	bubble(func(t *testing.T, w *world, r *Registry) {
 		register(t, r, "spark", "h:1", General)
