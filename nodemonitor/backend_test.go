@@ -199,6 +199,19 @@ func TestResidentBackend(t *testing.T) {
 	})
 }
 
+// A node with max_backends 0 takes no backend.
+func TestNoBackends(t *testing.T) {
+	w := newWorld(t, false)
+	p := startProcess(t, w.start(func(c *Config) { c.MaxBackends = 0 }))
+	err := p.call(func(ctx context.Context, c *published.MasterServiceClient) error {
+		_, err := c.RegisterBackend(ctx, "spark", p.address, 0)
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "the node has 0 backends, its limit (max_backends)") {
+		t.Errorf("a backend at a node that takes none: %v", err)
+	}
+}
+
 // TestRelay: messages wait for a frontend that restarts, in order, up to a limit
 // that the refusal names.
 func TestRelay(t *testing.T) {

@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ type Config struct {
 	LogLimit         int64
 	StageCache       int64 // bytes of files that were sent with jobs
 	MinFreeDisk      int64 // bytes; as logs.Store.Probe has it
-	MaxBackends      int
+	MaxBackends      int   // 0: none
 	MaxMessages      int
 	GrantLease       time.Duration
 	Policy           string
@@ -122,7 +123,7 @@ func Open(cfg Config) (s *Set, err error) {
 	s.messages = newMessages(cfg.Log, cfg.MaxMessages, cfg.ToFrontends)
 	s.registry = app.New(app.Config{
 		Launch: s.launch, Events: registryEvents{cfg.Events}, Node: cfg.Node, FirstSlot: int32(cfg.Slots), //nolint:gosec // validated
-		MaxBackends: cfg.MaxBackends, Logger: cfg.Log,
+		MaxBackends: cmp.Or(cfg.MaxBackends, -1), Logger: cfg.Log, // none for 0, as package app has it
 	})
 	s.apps = &Applications{
 		registry: s.registry, holds: grants.NewHolds(cfg.Node, cfg.Events.ServesChanged),

@@ -84,7 +84,7 @@ type Config struct {
 	Lookup        lookup.Hosts                                    // default: the system's resolver
 	LaunchTimeout time.Duration                                   // default 2 s
 	ProbeEvery    time.Duration                                   // default 1 s; also a probe's timeout
-	MaxBackends   int                                             // default 1024
+	MaxBackends   int                                             // default 1024; below 0: none
 	MaxRunning    int                                             // tasks at once; default 16,384
 	Logger        *slog.Logger
 }

@@ -95,7 +95,7 @@ func (r *Registry) check(app, address string, kind Kind) error {
 	case r.known[address] != nil && api.AppScope(app) != "" && api.AppScope(app) != api.AppScope(r.known[address].app):
 		return bad(api.Denied, "a backend of another user is registered at this address", "register the address that the backend itself listens on")
 	case r.known[address] == nil && len(r.known) >= r.cfg.MaxBackends:
-		return bad(api.Busy, fmt.Sprintf("the node has %d backends, its limit (max_backends)", len(r.known)), "raise the limit, or stop other backends")
+		return bad(api.Busy, fmt.Sprintf("the node has %d backends, its limit (max_backends)", max(0, r.cfg.MaxBackends)), "raise the limit, or stop other backends")
 	}
 	if user, most := api.AppScope(app), max(1, r.cfg.MaxBackends/userPart); user != "" && r.known[address] == nil && r.backendsOf(user) >= most {
 		return bad(api.Busy, fmt.Sprintf("the node has %d backends of %s, its limit for one user (half of max_backends)", most, user), "raise the limit, or stop other backends")
