@@ -18,8 +18,8 @@ import (
 // the registration is on the disk, so that it survives a restart.
 func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address string) error {
 	app = appOf(identity.From(ctx), app)
-	if app == "" || len(app) > api.MaxKeyBytes {
-		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its name is empty or longer than %d bytes", api.MaxKeyBytes), Subject: fmt.Sprintf("application at %s", address), Next: "give it a name"}
+	if what, next := api.AppFault(app); what != "" {
+		return &api.Error{Problem: api.Invalid, What: "its name " + what, Subject: fmt.Sprintf("application %q at %s", api.Clip(app, api.MaxKeyBytes), address), Tried: "registering it", Next: next}
 	}
 	server.Concerns(ctx, "application "+app)
 	if err := lookup.Hosts(net.DefaultResolver.LookupHost).CheckNamed(ctx, address); err != nil {

@@ -23,3 +23,15 @@ func TestListenersOfOtherHosts(t *testing.T) {
 		t.Errorf("a listener at localhost, of a caller on another host: %v", err)
 	}
 }
+
+// A listener of an application that no job and no backend can have is refused.
+func TestApplicationNames(t *testing.T) {
+	l := listeners.New(daemontest.Log(t), listeners.Patience)
+	defer l.Close()
+	srv := &schedulerService{listeners: l}
+	for name, want := range map[string]string{"": "its name has 0 bytes", strings.Repeat("a", 257): "its name has 257 bytes", "etl\x1b[2J": "its name contains a control character"} {
+		if err := srv.RegisterFrontend(t.Context(), name, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", name, err, want)
+		}
+	}
+}

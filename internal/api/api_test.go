@@ -47,6 +47,8 @@ func TestValidate(t *testing.T) {
 		"a long key":                      {func(r *api.Request) { r.Key = long }, "longer than 256"},
 		"a key in no UTF-8":               {func(r *api.Request) { r.Key = "k\xff" }, "is not valid UTF-8"},
 		"a key of two lines":              {func(r *api.Request) { r.Key = "k\nl" }, "contains a control character"},
+		"an application of two lines":     {func(r *api.Request) { r.App = "a\nb" }, "the name of its application contains a control character"},
+		"an application of old bytes":     {func(r *api.Request) { r.App = "caf\xe9" }, ""},
 		"a long application":              {func(r *api.Request) { r.App = long }, "longer than 256"},
 		"a long task id":                  {func(r *api.Request) { r.Tasks[1].ID = long }, "longer than 256"},
 		"a long user":                     {func(r *api.Request) { r.User = long }, "longer than 256"},

@@ -1,6 +1,10 @@
 package api
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
 
 // appScopeMark separates the user to whom an application belongs from the name that it gives
 // itself.
@@ -32,4 +36,16 @@ func PlainApp(scoped string) string {
 		return app
 	}
 	return scoped
+}
+
+// AppFault returns what is wrong with the name of an application of the published protocols, and what to do;
+// "" when nothing is. Bytes that are not UTF-8 are no fault: clients of the prototypes may send them.
+func AppFault(name string) (what, next string) {
+	switch {
+	case name == "" || len(name) > MaxKeyBytes:
+		return fmt.Sprintf("has %d bytes", len(name)), fmt.Sprintf("give a name of 1 to %d bytes", MaxKeyBytes)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "contains a control character", "give a name without one"
+	}
+	return "", ""
 }

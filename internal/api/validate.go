@@ -63,6 +63,9 @@ func (r *Request) Validate() error {
 	if what, next := r.afterFault(); what != "" {
 		return r.bad(what, next)
 	}
+	if what, next := AppFault(r.App); what != "" && r.App != "" {
+		return r.bad("the name of its application "+what, next)
+	}
 	if what := textFault(r.Key); what != "" { // commands and JSON name the job by it
 		return r.bad(fmt.Sprintf("its key %q %s", r.Key, what), "use one of text")
 	}

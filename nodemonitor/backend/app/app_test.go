@@ -248,6 +248,7 @@ func TestRefusedRegistrations(t *testing.T) {
 			{"", "h:2", General, api.Invalid},
 			{strings.Repeat("x", api.MaxKeyBytes+1), "h:2", General, api.Invalid},
 			{strings.Repeat("x", 1<<20), "h:2", General, api.Invalid},
+			{"spark\x1b[2J", "h:2", General, api.Invalid},
 			{"spark", "", General, api.Invalid},
 			{"spark", "h:2", 3, api.Invalid},
 			{"spark", "h:2", -1, api.Invalid},

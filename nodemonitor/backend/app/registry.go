@@ -83,11 +83,11 @@ func (r *Registry) check(app, address string, kind Kind) error {
 	bad := func(p api.Problem, what, next string) error {
 		return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("backend %q of application %q", address, api.Clip(app, api.MaxKeyBytes)), Tried: fmt.Sprintf("registering it at node %q", r.cfg.Node), Next: next}
 	}
-	switch {
+	switch what, next := api.AppFault(app); {
 	case r.closed:
 		return bad(api.NotReady, backendStopping, "register again when it is back")
-	case app == "" || len(app) > api.MaxKeyBytes:
-		return bad(api.Invalid, fmt.Sprintf("its application's name has %d bytes", len(app)), fmt.Sprintf("give a name of 1 to %d bytes", api.MaxKeyBytes))
+	case what != "":
+		return bad(api.Invalid, "its application's name "+what, next)
 	case address == "":
 		return bad(api.Invalid, "it gives no socket to reach it at", "give listenSocket as host:port")
 	case kind < General || kind > Resident:
