@@ -143,6 +143,10 @@ func (m *Manager) event(x *executor, e guard.Event) {
 	case guard.Refused:
 		m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:
+		if e.Never {
+			m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
+			return
+		}
 		m.ended(x, end{status: -1, reason: e.Fault.What})
 	}
 }

@@ -302,7 +302,7 @@ func (c *Client) deliver(e Event) {
 	c.mu.Lock()
 	delete(c.running, e.Handle)
 	c.over--
-	if c.opts.Grace > 0 && e.Kind != Lost {
+	if c.opts.Grace > 0 && (e.Kind != Lost || e.Never) { // else the guard that kept it is gone
 		c.enqueue(request{Op: opForget, Handle: e.Handle})
 	}
 	c.mu.Unlock()

@@ -28,7 +28,7 @@ func TestLayoutOfMessages(t *testing.T) {
 	end := Event{
 		Kind: Ended, Handle: 300, Pid: 12, Reused: true, Status: 0x100, Killed: true, Never: true, Ran: time.Second, Tail: []byte("t"),
 		Output: [2]Output{{Kept: 1, Dropped: 2, Fault: "f"}, {}}, Peak: 1 << 40, OutOfMemory: true, AtProcessLimit: true,
-		Fault: &Fault{"what", "next"}, Input: InputState{Taken: 5, Writing: true, Closed: true},
+		Fault: &Fault{What: "what", Next: "next"}, Input: InputState{Taken: 5, Writing: true, Closed: true},
 	}
 	for name, tc := range map[string]struct {
 		message interface {

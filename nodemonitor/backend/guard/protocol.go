@@ -106,7 +106,7 @@ const (
 	Started EventKind = iota + 1
 	Ended
 	Refused // it never began; Fault has the reason
-	Lost    // the guard went away; Fault describes how
+	Lost    // the guard went away, or the node had no process, memory or open file for it; Fault describes that
 	Input   // a piece of standard input was written or not taken; Input has how far it is
 )
 
@@ -122,7 +122,7 @@ type Event struct {
 	Reused bool               // Started: Spec.Spare has become its folder
 	Status syscall.WaitStatus // Ended
 	Killed bool               // Ended: Kill came before the end
-	Never  bool               // Ended: Kill came before the beginning
+	Never  bool               // Ended: Kill came before the beginning; Lost: the guard is there, and it never began
 	Ran    time.Duration      // Ended: from fork to end
 	Tail   []byte             // Ended: last bytes of stderr, tailBytes at most
 	Output [2]Output          // Ended: stdout and stderr
@@ -158,7 +158,10 @@ type Output struct {
 }
 
 // Fault is why something failed, and what to do about it.
-type Fault struct{ What, Next string }
+type Fault struct {
+	What, Next string
+	shortage   bool `msg:"-"` // the node has no process, memory or open file left
+}
 
 // MarkVariable is the environment variable by which the guard recognises the
 // descendants of an attempt wherever they went.

@@ -177,7 +177,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		s.finish(c, Event{Kind: Ended, Killed: true, Never: true})
 		return
 	case fault != nil:
-		s.finish(c, Event{Kind: Refused, Fault: fault})
+		s.finish(c, neverBegan(fault))
 		return
 	}
 	if err := c.fork(p, s.null, !s.signaled); err != nil {
@@ -188,7 +188,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 			return
 		}
 		s.drop(&p.confined)
-		s.finish(c, Event{Kind: Refused, Fault: faultOf("the process could not be started", err)})
+		s.finish(c, neverBegan(faultOf("the process could not be started", err)))
 		return
 	}
 	s.byPid[c.pid] = c
@@ -201,6 +201,15 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		go s.write(c, c.input)
 	}
 	s.drain(c)
+}
+
+// neverBegan returns the last event of a process that could not be started. Where the node is short of something,
+// which others use just then, the process is not at fault.
+func neverBegan(f *Fault) Event {
+	if f.shortage {
+		return Event{Kind: Lost, Never: true, Fault: f}
+	}
+	return Event{Kind: Refused, Fault: f}
 }
 
 // finishIfEnded sends the last event once the process and both its streams have ended.
