@@ -229,17 +229,23 @@ func faultOf(what string, err error) *Fault {
 		next = "see that the interpreter or loader it names exists on the node"
 	case errors.Is(err, fs.ErrPermission):
 		next = "allow it to the user that it runs as, which is the node monitor's where that is not root"
-	case isShortage(err):
+	case shortageOf(err) != 0:
 		next = "raise the node's limits of processes, memory or open files, or give it fewer slots"
 	case errors.Is(err, syscall.EINVAL):
 		next = "arguments and variables must not hold a zero byte"
 	}
-	return &Fault{What: what + ": " + err.Error(), Next: next, shortage: isShortage(err)}
+	return &Fault{What: what + ": " + err.Error(), Next: next, shortage: shortageOf(err)}
 }
 
-// isShortage reports whether the node has no process, memory or open file left.
-func isShortage(err error) bool {
-	return errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+// shortageOf returns the error of the kernel that says that no process, memory or open file is left, 0 for
+// any other error.
+func shortageOf(err error) syscall.Errno {
+	e, _ := errors.AsType[syscall.Errno](err)
+	switch e {
+	case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:
+		return e
+	}
+	return 0
 }
 
 // merge joins lists of KEY=value; the last of a key wins and keeps the place of

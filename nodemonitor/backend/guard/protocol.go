@@ -160,7 +160,7 @@ type Output struct {
 // Fault is why something failed, and what to do about it.
 type Fault struct {
 	What, Next string
-	shortage   bool `msg:"-"` // the node has no process, memory or open file left
+	shortage   syscall.Errno `msg:"-"` // there was no process, memory or open file left; 0 for other faults
 }
 
 // MarkVariable is the environment variable by which the guard recognises the

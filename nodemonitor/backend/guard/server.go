@@ -177,7 +177,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		s.finish(c, Event{Kind: Ended, Killed: true, Never: true})
 		return
 	case fault != nil:
-		s.finish(c, neverBegan(fault))
+		s.finish(c, c.neverBegan(fault))
 		return
 	}
 	if err := c.fork(p, s.null, !s.signaled); err != nil {
@@ -188,7 +188,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 			return
 		}
 		s.drop(&p.confined)
-		s.finish(c, neverBegan(faultOf("the process could not be started", err)))
+		s.finish(c, c.neverBegan(faultOf("the process could not be started", err)))
 		return
 	}
 	s.byPid[c.pid] = c
@@ -204,12 +204,13 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 }
 
 // neverBegan returns the last event of a process that could not be started. Where the node is short of something,
-// which others use just then, the process is not at fault.
-func neverBegan(f *Fault) Event {
-	if f.shortage {
-		return Event{Kind: Lost, Never: true, Fault: f}
+// which others use just then, the process is not at fault; but where it lacks memory and has a limit of its own,
+// that limit may be what is too low, anywhere.
+func (c *child) neverBegan(f *Fault) Event {
+	if f.shortage == 0 || f.shortage == syscall.ENOMEM && c.spec.Limits.Memory > 0 {
+		return Event{Kind: Refused, Fault: f}
 	}
-	return Event{Kind: Refused, Fault: f}
+	return Event{Kind: Lost, Never: true, Fault: f}
 }
 
 // finishIfEnded sends the last event once the process and both its streams have ended.
