@@ -18,7 +18,7 @@ import (
 func TestTablesAlignNamesOfAnyScript(t *testing.T) {
 	var out strings.Builder
 	list := []api.JobUsage{
-		{Job: "夜間集計", Owner: "チーム/花子", Name: "ascii", State: api.StateFailed},
+		{Job: "夜間集計", Owner: "チーム/花子", Name: "ascii", State: api.StateFailed}, //nolint:gosmopolitan // wide characters are what is tested
 		{Job: "job", Owner: "te\u0301le\u0301", Name: "집계", State: api.StateFailed},
 		{Job: "evil\x1b[2J", Owner: "bob", Name: "x", State: api.StateFailed},
 	}
@@ -29,7 +29,7 @@ func TestTablesAlignNamesOfAnyScript(t *testing.T) {
 
 	out.Reset()
 	jobs := []api.Status{
-		{Job: "夜間集計", Name: "月末の売上を集計する長い名前の仕事", Owner: "チーム/花子", State: api.StateRunning},
+		{Job: "夜間集計", Name: "月末の売上を集計する長い名前の仕事", Owner: "チーム/花子", State: api.StateRunning}, //nolint:gosmopolitan // the same
 		{Job: "job", Name: "te\u0301le\u0301", Owner: "bob", State: api.StateRunning},
 	}
 	for _, width := range []int{0, 150, 81, 80, 60} {
@@ -98,7 +98,7 @@ func TestShortened(t *testing.T) {
 		want string
 	}{
 		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abcd", 1, "…"}, {"abcd", 0, "…"},
-		{"夜間", 4, "夜間"}, {"夜間", 3, "夜…"}, {"夜間", 2, "…"}, {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"}, {"e\u0301e\u0301e\u0301", 2, "e\u0301…"},
+		{"夜間", 4, "夜間"}, {"夜間", 3, "夜…"}, {"夜間", 2, "…"}, {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"}, {"e\u0301e\u0301e\u0301", 2, "e\u0301…"}, //nolint:gosmopolitan // the same
 	} {
 		if got := shortened(c.text, c.most); got != c.want {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.most, got, c.want)

@@ -44,7 +44,7 @@ func TestAReasonStaysInItsRow(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	// Spaces of other scripts are not taken for commands.
-	if got := printable("山田\u3000花子"); got != "山田\u3000花子" {
+	if got := printable("山田\u3000花子"); got != "山田\u3000花子" { //nolint:gosmopolitan // such a space is what is tested
 		t.Errorf("%q", got)
 	}
 }
