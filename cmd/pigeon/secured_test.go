@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,25 +11,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
 
-// ownAddress returns an address of this machine that is not loopback, "" for none.
-func ownAddress(t *testing.T) string {
-	t.Helper()
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range all {
-		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
-			return ip.IP.String()
-		}
-	}
-	return ""
-}
-
 // TestFirstSecuredCluster runs the five commands of docs/security.md, "A first secured cluster in
 // five commands". The copy of the second is a copy between folders here.
 func TestFirstSecuredCluster(t *testing.T) {
-	for _, host := range []string{"127.0.0.1", ownAddress(t)} {
+	for _, host := range []string{"127.0.0.1", daemontest.OwnAddress(t)} {
 		t.Run(host, func(t *testing.T) {
 			if host == "" {
 				t.Skip("this machine has loopback addresses only")

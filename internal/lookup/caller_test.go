@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/lookup"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -24,21 +25,6 @@ var hosts lookup.Hosts = func(_ context.Context, host string) ([]string, error) 
 	return nil, errors.New("no such host")
 }
 
-// ownAddress returns an address of this machine that is not one of loopback, "" for none.
-func ownAddress(t *testing.T) string {
-	t.Helper()
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range all {
-		if ip, ok := a.(*net.IPNet); ok && ip.IP.To4() != nil && !ip.IP.IsLoopback() {
-			return ip.IP.String()
-		}
-	}
-	return ""
-}
-
 // A caller on another host names no address of this one, by whatever name or spelling; a caller on this host, and
 // one who could do everything to the daemon, names any.
 func TestCheckNamed(t *testing.T) {
@@ -47,7 +33,7 @@ func TestCheckNamed(t *testing.T) {
 		"224.0.0.1:1", "localhost:1", "both.example:1", "zone.example:1",
 	}
 	callers := []string{"127.0.0.1", "::ffff:127.0.0.1"}
-	if a := ownAddress(t); a != "" {
+	if a := daemontest.OwnAddress(t); a != "" {
 		own, callers = append(own, a+":1"), append(callers, a)
 	}
 	others := []string{"192.0.2.8:1", "[fd00::8]:1", "other.example:1"}
