@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,23 +12,10 @@ import (
 	"github.com/pigeon-sched/pigeon/master"
 )
 
-// lines is a log that a test reads.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
+// lines is a log of which a test counts lines.
+type lines struct{ daemontest.Text }
 
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) count(part string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), part)
-}
+func (l *lines) count(part string) int { return strings.Count(l.String(), part) }
 
 func (l *lines) log(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(io.MultiWriter(l, t.Output()), nil))

@@ -1,10 +1,8 @@
 package master_test
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -13,29 +11,11 @@ import (
 	"github.com/pigeon-sched/pigeon/master"
 )
 
-// text is a log that a test reads while it is written.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *text) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(line)
-}
-
-func (l *text) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 // A master that loses its leadership goes on as a standby: its log has a warning with the reason,
 // and no error.
 func TestLogOfALostLeadership(t *testing.T) {
 	t.Parallel()
-	store, log := &cuttable{Memory: leadershiptest.NewMemory()}, &text{}
+	store, log := &cuttable{Memory: leadershiptest.NewMemory()}, &daemontest.Text{}
 	c := master.Default()
 	c.Listen, c.HTTP, c.Leadership, c.NATS = "127.0.0.1:0", "", daemon.JetStreamLeadership, "nats://127.0.0.1:1"
 	d, err := master.NewDaemon(c, master.Deps{Log: slog.New(slog.NewTextHandler(log, nil)), Leaderships: store})

@@ -24,7 +24,7 @@ func (s telling) Faults(context.Context) ([]string, error) { return s.found, nil
 // A master that leads shows what is wrong with the NATS servers, and warns of it.
 func TestFaultsOfNATS(t *testing.T) {
 	t.Parallel()
-	log, want := &text{}, []string{"NATS server n2 has switched JetStream off"}
+	log, want := &daemontest.Text{}, []string{"NATS server n2 has switched JetStream off"}
 	c := master.Default()
 	c.Listen, c.HTTP, c.Leadership, c.NATS = "127.0.0.1:0", "", daemon.JetStreamLeadership, "nats://127.0.0.1:1"
 	d, err := master.NewDaemon(c, master.Deps{Log: slog.New(slog.NewTextHandler(log, nil)), Leaderships: telling{leadershiptest.NewMemory(), want}})

@@ -1,37 +1,18 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
-
-// shared is a buffer that is read while a verb writes to it.
-type shared struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *shared) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *shared) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
 
 // The frontend is killed while programs run, returns, and is killed again when they have
 // ended: clients that follow them see all that they write, once, and how they end.
@@ -59,7 +40,7 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 	type follower struct {
 		args      []string
 		code      int
-		out, errs shared
+		out, errs daemontest.Text
 		ended     chan int
 	}
 	program := []string{"--", "sh", "-c", script}
@@ -153,7 +134,7 @@ func TestClientsFollowATakeover(t *testing.T) {
 	gates := t.TempDir()
 	gate := filepath.Join(gates, "gate")
 	script := "for i in 1 2 3 4 5 6 7 8 9; do echo line $i; [ $i -ne 3 ] || while ! [ -e " + gate + " ]; do sleep 0.02; done; done; touch " + filepath.Join(gates, "ended") + "; exit 7"
-	var out, errs shared
+	var out, errs daemontest.Text
 	ended := make(chan int, 1)
 	// The key leads to the standby, which names the leader.
 	go func() {

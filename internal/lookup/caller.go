@@ -37,7 +37,7 @@ func (l Hosts) CheckNamed(ctx context.Context, address string) error {
 		return refusal
 	}
 	if own := slices.IndexFunc(hosts, isOwn); own >= 0 {
-		refusal.What = fmt.Sprintf("the caller is on another host, and from here %s leads to none", hosts[own])
+		refusal.What = fmt.Sprintf("the caller is on another host, and from here %s leads to no other host", hosts[own])
 		return refusal
 	}
 	return nil

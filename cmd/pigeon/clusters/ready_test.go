@@ -10,14 +10,8 @@ import (
 
 // A daemon whose ports another process holds is not ready, although its URL answers.
 func TestAnotherProcessAnswers(t *testing.T) {
-	sshOf(t, runHere)
-	p := serviceHere(t)
+	p, r := remoteHere(t)
 	at := pathsOf(p.Host)
-	r, err := hosts.OpenRemote(parse(t, three))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = r.Close(nil) }() // ssh is a script here
 	c, s := &Cluster{remote: r}, *serviceOf(p.Services, hosts.Master)
 	start := commands{p.Host}.start(s)
 	defer func() {

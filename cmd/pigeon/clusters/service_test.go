@@ -132,16 +132,23 @@ func TestServiceLeavesOthers(t *testing.T) {
 	}
 }
 
-// Clearing a host ends the processes of a run and no others.
-func TestClearHostLeavesOthers(t *testing.T) {
+// remoteHere is serviceHere with the way to its host, by an ssh that is a script.
+func remoteHere(t *testing.T) (*HostPlan, *hosts.Remote) {
+	t.Helper()
 	sshOf(t, runHere)
 	p := serviceHere(t)
-	at := pathsOf(p.Host)
 	r, err := hosts.OpenRemote(parse(t, three))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close(nil)
+	t.Cleanup(func() { _ = r.Close(nil) }) // nothing is open
+	return p, r
+}
+
+// Clearing a host ends the processes of a run and no others.
+func TestClearHostLeavesOthers(t *testing.T) {
+	p, r := remoteHere(t)
+	at := pathsOf(p.Host)
 	run := exec.Command(at.program(), "master")
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
