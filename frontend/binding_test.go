@@ -46,7 +46,7 @@ func lateBinding(t *testing.T, spec string) {
 	n := nodeOfFrontend(t, f, "n")
 	k.enters(n, 4, 7)
 	probes := n.AwaitGot(sched.Probe, 2)
-	if m := &probes[0].Msg; m.Job != sched.NewJobID(f.cfg.ID, "job") || m.Count != 2 || probes[0].To.Slot > 1 {
+	if m := &probes[0].Msg; m.Job != f.JobID("job") || m.Count != 2 || probes[0].To.Slot > 1 {
 		t.Errorf("probed by %s for slot %d", sched.Describe(m), probes[0].To.Slot)
 	}
 	if !deliver(n, f, 1, taskRequest(f, "job", 1, 11), taskRequest(f, "job", 0, 12), taskRequest(f, "job", 1, 13)) {
@@ -151,7 +151,7 @@ func TestStaleJob(t *testing.T) {
 			k.enters(other, 1)
 			daemontest.Await(t, "it is probed for again", func() bool { return len(n.Got(sched.Probe))+len(other.Got(sched.Probe)) > 3 })
 			for _, p := range append(n.Got(sched.Probe)[2:], other.Got(sched.Probe)...) {
-				if p.Msg.Job != sched.NewJobID(f.cfg.ID, "job") {
+				if p.Msg.Job != f.JobID("job") {
 					t.Errorf("probed again by %s", sched.Describe(&p.Msg))
 				}
 			}
@@ -231,7 +231,7 @@ func TestForeignMessagesIgnored(t *testing.T) {
 	k.enters(n, 0)
 	(&world{t: t}).submit(f, sleeps("job", 1, 0))
 	n.AwaitGot(sched.Probe, 2)
-	id := sched.NewJobID(f.cfg.ID, "job")
+	id := f.JobID("job")
 	bad := []sched.Message{
 		{Kind: sched.AttemptLost, Job: id, Attempt: 1}, {Kind: sched.Returned, Job: id, Count: 1, Attempt: 1}, {Kind: sched.Holding, Job: id, Attempt: 1},
 		{Kind: sched.LoadShare, More: &sched.More{Load: sched.Load{Queued: 1 << 40}}}, {Kind: sched.Launch, Job: id, Attempt: 1}, {Kind: sched.Tasks, Job: id, Count: 1, Attempt: 1},

@@ -75,7 +75,7 @@ func TestCentralMaster(t *testing.T) {
 			job.Class = "long"
 			w.submit(f, job)
 			it := k.awaitGot(sched.Tasks, 1)[0]
-			id := sched.NewJobID(f.cfg.ID, "job")
+			id := f.JobID("job")
 			if it.Msg.Job != id || it.Msg.Count != 3 || it.Msg.Class != sched.Long || len(it.TaskIDs) != 3 || len(it.Payloads) != 3 || it.FrontendAddress != f.InternalAddr() {
 				t.Errorf("%s with %+v", sched.Describe(&it.Msg), it.Extra)
 			}

@@ -34,7 +34,7 @@ func (h *eagerMaster) Hello(ctx context.Context, hello *wire.Hello) (wire.HelloR
 	self := addrmap.MasterRef(0)
 	if !h.sent {
 		h.sent = true
-		holding := sched.Message{Kind: sched.Holding, Job: sched.NewJobID(hello.Sender.Name, "gone"), Attempt: 1}
+		holding := sched.Message{Kind: sched.Holding, Job: sched.NewJobID(sched.JobScope(hello.Sender.Name), "gone"), Attempt: 1}
 		if _, err := h.w.peer(hello.Address).Deliver(ctx, &wire.Batch{
 			Sender: self, Receiver: hello.Sender, Incarnation: eagerIncarnation, Sequence: 1, Epoch: 1, Items: []wire.Item{{From: self, To: hello.Sender, Msg: holding}},
 		}); err != nil {
@@ -78,7 +78,7 @@ func TestEarlyBatch(t *testing.T) {
 	}
 	daemontest.Run(t, s)
 	daemontest.Run(t, f)
-	gone := sched.NewJobID(w.frontendID(0), "gone")
+	gone := sched.NewJobID(sched.JobScope(w.frontendID(0)), "gone")
 	daemontest.Await(t, "the attempt is dropped", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()

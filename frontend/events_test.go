@@ -153,7 +153,7 @@ func TestEventsOfLosses(t *testing.T) {
 	nodes := []string{"a", "b", "c"}
 	for i, node := range nodes {
 		k.awaitGot(sched.Tasks, i+1)
-		k.send(f, uint64(i)+1, sched.Message{Kind: sched.AttemptLost, Job: sched.NewJobID(f.cfg.ID, "job"), Attempt: int32(i) + 1, Node: node, Reason: "it was silent"}) //nolint:gosec // a few
+		k.send(f, uint64(i)+1, sched.Message{Kind: sched.AttemptLost, Job: f.JobID("job"), Attempt: int32(i) + 1, Node: node, Reason: "it was silent"}) //nolint:gosec // a few
 	}
 	if e := awaitEvent(t, f, api.EventTaskFailed, "job"); e.Reason != jobs.ReasonNodesLost || e.Attempt != len(nodes) || e.Severity != api.SeverityError || !strings.Contains(e.Message, "task 0 was lost with 3 nodes within 600 s, a, b and c") {
 		t.Errorf("%+v", e)

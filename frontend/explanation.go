@@ -19,7 +19,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		if err := may(ctx, access.SeeJob, e.Status.Submitter, name, tried); err != nil {
 			return nil, err
 		}
-		for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.cfg.ID, name), name) {
+		for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.scope, name), name) {
 			e.Groups = append(e.Groups, v.Share)
 		}
 		return e, nil
@@ -32,7 +32,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		return nil, err
 	}
 	views := srv.running(ctx, &s)
-	id := sched.NewJobID(srv.cfg.ID, name)
+	id := sched.NewJobID(srv.scope, name)
 	e, err := ask(ctx, srv, fmt.Sprintf("explaining job %q", name), func(o *owner) reasons { return o.reasons(id) })
 	if err != nil {
 		return nil, err

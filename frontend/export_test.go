@@ -30,10 +30,13 @@ func (f *Frontend) AllKnowSecrets() bool {
 // fails does.
 func (f *Frontend) CloseJournal() error { return f.service.journal.Close() }
 
+// JobID returns the id of the job with a key here.
+func (f *Frontend) JobID(key string) sched.JobID { return sched.NewJobID(f.service.scope, key) }
+
 // LeaveMemory removes an ended job from memory, as when too many have ended since; the journal keeps
 // it.
 func (f *Frontend) LeaveMemory(job string) {
-	peek(f, func(o *owner) struct{} { o.jobs.Remove(sched.NewJobID(o.frontend, job)); return struct{}{} })
+	peek(f, func(o *owner) struct{} { o.jobs.Remove(f.JobID(job)); return struct{}{} })
 }
 
 // AwaitName waits for the frontend's name as Run does, and calls between when all that it needs of the
@@ -103,7 +106,7 @@ func SetReprobe(t testing.TB, d time.Duration) {
 
 // StaleJob reports whether the reservations of a job may be stale.
 func (f *Frontend) StaleJob(key string) bool {
-	return peek(f, func(o *owner) bool { return o.dispatch.Reservations(sched.NewJobID(f.cfg.ID, key)).Stale() })
+	return peek(f, func(o *owner) bool { return o.dispatch.Reservations(f.JobID(key)).Stale() })
 }
 
 // peek reads what the owner has; zero of a frontend that has ended.
@@ -174,7 +177,7 @@ func SetSaveClasses(t testing.TB, every time.Duration) {
 
 // Submitted returns the message that submits an unfinished job to the core.
 func (f *Frontend) Submitted(key string) sched.Message {
-	return peek(f, func(o *owner) sched.Message { return o.jobs.Known(sched.NewJobID(f.cfg.ID, key)).Submit() })
+	return peek(f, func(o *owner) sched.Message { return o.jobs.Known(f.JobID(key)).Submit() })
 }
 
 // Hold has the owner goroutine do nothing until release is closed.

@@ -66,7 +66,7 @@ func failuresAfterRestart(t *testing.T, w *world, f *frontOf, restart func(*fron
 func failed(t *testing.T, n *daemontest.Peer, f *frontOf, id sched.AttemptID, x wire.Extra) {
 	t.Helper()
 	before := len(failuresOf(t, f))
-	id.Job = sched.NewJobID(f.cfg.ID, "job")
+	id.Job = f.JobID("job")
 	x.Started = time.Now().Add(time.Second)
 	x.Elapsed, x.Finished, x.Secret = 1500*time.Millisecond, x.Started.Add(1500*time.Millisecond), f.Secret(id)
 	daemontest.Await(t, "the failure counts", func() bool { // not before the attempt is due

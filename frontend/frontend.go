@@ -43,8 +43,8 @@ type Frontend struct {
 	loop    *runloop.Loop[func()]
 	metrics *metrics
 
-	firstAttempt int32                   // the first number of this life for attempts
-	begin        func(life uint64) error // makes the dispatcher of a life
+	firstAttempt int32                                         // the first number of this life for attempts
+	begin        func(life uint64, scope sched.JobScope) error // makes the dispatcher of a life
 
 	owner        *owner
 	service      *schedulerService
@@ -89,7 +89,7 @@ func (f *Frontend) assemble() error {
 	if err := f.life.Secure(f.cfg.Settings, f.metrics.Metrics, wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}); err != nil {
 		return err
 	}
-	o := &owner{frontend: f.cfg.ID, log: f.log, fail: f.fail, after: after.New()}
+	o := &owner{log: f.log, fail: f.fail, after: after.New()}
 	f.owner, f.loop = o, runloop.New(f.cfg.InboxLimit, o.handle)
 	o.outbox.Post, o.outbox.Release = f.postUnbounded, o.release
 	f.listeners = listeners.New(f.log, listeners.Patience)
@@ -121,7 +121,10 @@ func (f *Frontend) assemble() error {
 		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
 		owner: o, listeners: f.listeners, applications: &f.applications, history: f.history, events: f.events, to: f.life.To,
 	}
-	f.begin = func(life uint64) error { return f.newDispatcher(params, clock, names, life) }
+	f.begin = func(life uint64, scope sched.JobScope) error {
+		o.scope, f.service.scope = scope, scope
+		return f.newDispatcher(params, clock, names, life)
+	}
 	if err := f.checkFolder(); err != nil {
 		return err
 	}
@@ -216,11 +219,11 @@ func (f *Frontend) resume(r *replica.Store) error {
 		return err
 	}
 	f.service.submissions = &submissions{
-		admission:    admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
-		firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
+		admission: admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
+		scope:     o.scope, firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, staging: o.staging, hold: o.hold,
 	}
-	o.grants = &grants{frontend: f.cfg.ID, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
+	o.grants = &grants{scope: o.scope, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	o.secrets = launchsecret.NewJobs(rep.ReportKey)
 	f.life.OnClose(f.closeJournal)

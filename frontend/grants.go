@@ -20,7 +20,7 @@ const grantRetry = 200 * time.Millisecond
 // grant of a slot. They are jobs of the core that are not journaled. All methods but
 // Submit and Cancel belong to the owner goroutine.
 type grants struct {
-	frontend string
+	scope sched.JobScope
 	// firstAttempt is the number of a job's first attempts. The same job, of the same level,
 	// may have been submitted in an earlier life.
 	firstAttempt int32
@@ -40,7 +40,7 @@ func (g *grants) Submit(j application.Job) { g.post(func() { g.enter(&j) }) }
 // Cancel cancels the waiting tasks of a job of grants, or its last tasks.
 func (g *grants) Cancel(key string, tasks int) {
 	g.post(func() {
-		if id := sched.NewJobID(g.frontend, key); g.jobs.Get(id) != nil {
+		if id := sched.NewJobID(g.scope, key); g.jobs.Get(id) != nil {
 			g.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Count: int32(tasks), Reason: "its application has no use for it"}) //nolint:gosec // at most sched.MaxTasks
 		}
 	})
@@ -74,7 +74,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Message: level}}
 	}
-	return &journal.Submission{Job: sched.NewJobID(g.frontend, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Bytes: r.Share(), Class: job.Class, Why: job.Why}
+	return &journal.Submission{Job: sched.NewJobID(g.scope, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Bytes: r.Share(), Class: job.Class, Why: job.Why}
 }
 
 // persist applies a record of the core: nothing is written, and ends are reported to

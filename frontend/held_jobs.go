@@ -14,9 +14,9 @@ import (
 
 // endedOthers looks up how the jobs after which one starts have ended, as far as the journal knows
 // it. It may be called from anywhere.
-func endedOthers(j *journal.Journal, frontend string, list []api.After) (ended map[sched.JobID]api.State, err error) {
+func endedOthers(j *journal.Journal, scope sched.JobScope, list []api.After) (ended map[sched.JobID]api.State, err error) {
 	for _, a := range list {
-		id := sched.NewJobID(frontend, a.Job)
+		id := sched.NewJobID(scope, a.Job)
 		known, err := j.Lookup(id)
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func (s *submissions) others(sub *journal.Submission) (o others, err error) {
 	o.ended = map[sched.JobID]api.State{}
 	maps.Copy(o.ended, sub.Ended)
 	for i, a := range sub.Request.After {
-		id := sched.NewJobID(s.frontend, a.Job)
+		id := sched.NewJobID(s.scope, a.Job)
 		j := s.jobs.Known(id)
 		_, known := o.ended[id]
 		switch {
@@ -135,7 +135,7 @@ func (o *owner) restoreHeld(j *jobs.Job, events []journal.Record) bool {
 	}
 	for i, a := range j.Submission.Request.After {
 		if !met[int32(i)] { //nolint:gosec // validated
-			list = append(list, after.Other{Job: sched.NewJobID(o.frontend, a.Job), After: a, Index: int32(i)}) //nolint:gosec // likewise
+			list = append(list, after.Other{Job: sched.NewJobID(o.scope, a.Job), After: a, Index: int32(i)}) //nolint:gosec // likewise
 		}
 	}
 	if len(list) == 0 {

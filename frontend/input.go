@@ -18,7 +18,7 @@ const nodeAnswer = 2 * time.Second
 
 // TaskInput passes a piece of standard input to the task of a job, at the node that runs it.
 func (srv *schedulerService) TaskInput(ctx context.Context, r wire.InputRequest) (wire.InputReply, error) {
-	id := sched.NewJobID(srv.cfg.ID, r.Job)
+	id := sched.NewJobID(srv.scope, r.Job)
 	concernsJob(ctx, r.Job)
 	at, err := srv.whereRuns(ctx, id, &r)
 	if err != nil || at.ended {

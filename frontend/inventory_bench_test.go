@@ -29,7 +29,7 @@ func BenchmarkInventory(b *testing.B) {
 	for i := range fronts {
 		f := w.frontend(func(c *frontend.Config) { c.ID = fmt.Sprint("f", i) })
 		w.submit(f, sleeps("job", nodes*each, time.Hour)) // held: no node serves it
-		addresses[i], jobs[i] = f.InternalAddr(), sched.NewJobID(f.cfg.ID, "job")
+		addresses[i], jobs[i] = f.InternalAddr(), f.JobID("job")
 	}
 	var busy sync.WaitGroup
 	ctx, cancel := context.WithCancel(b.Context())

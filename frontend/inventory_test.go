@@ -120,7 +120,7 @@ func TestWhatIsNotWanted(t *testing.T) {
 	w.master()
 	f := w.restartFrontend(w.frontend()) // numbers from 10001
 	w.submit(f, sleeps("job", 3, time.Hour))
-	job := sched.NewJobID(f.cfg.ID, "job")
+	job := f.JobID("job")
 	n := nodeOfFrontend(t, f, "n")
 	sendReport(t, n, f, "job", 1, 10_001, sched.Done)
 	sendReport(t, n, f, "job", 2, 10_001, sched.Yielded)
@@ -182,7 +182,7 @@ func TestDigestIsConfirmed(t *testing.T) {
 			part := held(f)
 			part.Count, part.Hash, part.More = 1100, 5, first == 0
 			for i := range 550 {
-				part.Slots[0].Attempts = append(part.Slots[0].Attempts, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: int32(first + i), Attempt: 1}) //nolint:gosec // small
+				part.Slots[0].Attempts = append(part.Slots[0].Attempts, sched.AttemptID{Job: f.JobID("job"), Task: int32(first + i), Attempt: 1}) //nolint:gosec // small
 			}
 			ask(part)
 		}

@@ -54,6 +54,32 @@ func TestKeyAgainAfterALostAcceptance(t *testing.T) {
 	}
 }
 
+// A frontend that has lost its journal takes nothing for the job of a key that its nodes and masters
+// hold of an earlier job of that key: they end it, the slot is free, and the job that is submitted
+// again is done. The numbers of its attempts are those of the earlier one.
+func TestKeyAgainAfterALostJournal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.master()
+	w.node(0, 1)
+	f, ran := w.frontend(), t.TempDir()
+	job := func(then string) *api.Request {
+		r := script("key", `echo $PIGEON_ATTEMPT > "$1/$$"; `+then, ran)
+		r.Tasks = append(r.Tasks, r.Tasks[0])
+		return r
+	}
+	for lost := range 3 {
+		w.submit(f, job("exec sleep 3600")) // one of its tasks runs and one is queued
+		w.awaitFiles(ran, lost+1)
+		f = w.crash(f, t.TempDir())
+	}
+	w.done(f, w.submit(f, job("true")))
+	w.awaitFiles(ran, 5)
+	if got := contents(t, ran); !got["1"] || len(got) != 1 {
+		t.Errorf("attempts ran as %v, want 1 of each", got)
+	}
+}
+
 // contents returns the trimmed contents of the files of a folder.
 func contents(t *testing.T, folder string) map[string]bool {
 	t.Helper()

@@ -95,7 +95,7 @@ func (srv *schedulerService) page(ctx context.Context, after string, most int, w
 	if err != nil || p.known {
 		return p, err
 	}
-	known, err := srv.journal.Lookup(sched.NewJobID(srv.cfg.ID, after))
+	known, err := srv.journal.Lookup(sched.NewJobID(srv.scope, after))
 	if err != nil {
 		return jobPage{}, err
 	}
@@ -110,7 +110,7 @@ func (srv *schedulerService) page(ctx context.Context, after string, most int, w
 func (o *owner) page(after string, most int, wanted *selection) (p jobPage) {
 	var last sched.JobID
 	if after != "" {
-		last = sched.NewJobID(o.frontend, after)
+		last = sched.NewJobID(o.scope, after)
 	}
 	found := o.jobs.Page(last, most, func(j *jobs.Job) bool { return wanted.has(o, j) })
 	p.known = found.Known

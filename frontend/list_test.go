@@ -173,7 +173,7 @@ func TestListOfRunningJobs(t *testing.T) {
 		name := fmt.Sprintf("job-%d", i)
 		if i == 0 || i == waiting {
 			name = fmt.Sprintf("run-%d", i)
-			runs = append(runs, sched.NewJobID("f1", name))
+			runs = append(runs, f.JobID(name))
 		}
 		if _, _, err := f.Submit(t.Context(), sleeps(name, 1, time.Second)); err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 // TaskLog returns a piece of the output of a task, from the node that ran it.
 func (srv *schedulerService) TaskLog(ctx context.Context, r wire.LogRequest) (wire.LogChunk, error) {
-	id := sched.NewJobID(srv.cfg.ID, r.Job)
+	id := sched.NewJobID(srv.scope, r.Job)
 	concernsJob(ctx, r.Job)
 	where, err := srv.whereRan(ctx, id, &r)
 	if err != nil {

@@ -131,7 +131,7 @@ func TestUnknownNodeIsHeard(t *testing.T) {
 	f.Hold(release)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	v := held(f, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Attempt: 1})
+	v := held(f, sched.AttemptID{Job: f.JobID("job"), Attempt: 1})
 	v.Node = "early"
 	if _, err := f.Frontend.Inventory(ctx, v); !strings.Contains(fmt.Sprint(err), "did not come in time") {
 		t.Errorf("before it was heard: %v", err)
@@ -246,7 +246,7 @@ func TestHeldByUnknownNode(t *testing.T) {
 	k, f, first := probing(t, 2, 0)
 	f = (&world{t: t, masters: []string{k.address}}).restartFrontend(f)
 	other := nodeOfFrontend(t, f, "other")
-	v := held(f, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: 0, Attempt: 1})
+	v := held(f, sched.AttemptID{Job: f.JobID("job"), Task: 0, Attempt: 1})
 	v.Node, v.Incarnation = other.Ref.Name, other.Incarnation
 	_, err := other.Master().Inventory(t.Context(), v)
 	if e := asAPI(err); e == nil || e.Problem != api.Busy || e.RetryAfter == 0 {
@@ -269,7 +269,7 @@ func TestManyHeldByUnknownNode(t *testing.T) {
 	heard := make(chan int, 100) // attempts of the calls that were refused
 	listing := listingOf(t, f, other, heard)
 	for i := range int32(tasks - 1) {
-		listing.held = append(listing.held, sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: i, Attempt: 1})
+		listing.held = append(listing.held, sched.AttemptID{Job: f.JobID("job"), Task: i, Attempt: 1})
 	}
 	for left := tasks - 1; left > 0; {
 		left -= listing.await(heard)

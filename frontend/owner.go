@@ -22,7 +22,7 @@ import (
 //	submissions ──▶ jobs ──▶ dispatch (the core) ──records──▶ jobs, outbox ──fsynced──▶ effects
 //	messages, reports ───────▶
 type owner struct {
-	frontend    string // its name
+	scope       sched.JobScope // of the ids of its jobs, set before the journal is read
 	log         *slog.Logger
 	jobs        *jobs.Table
 	after       *after.Table // of the jobs that start after others

@@ -160,12 +160,12 @@ func TestJournalWithoutOwners(t *testing.T) {
 	cfg := w.settings()
 	old := sleeps("old", 1, time.Hour)
 	old.User, old.Tasks[0].ID = "ann", "0"
-	j, _, err := journal.Open(cfg.Data, journal.Options{Frontend: cfg.ID}, func(*journal.Job) error { return nil })
+	j, rep, err := journal.Open(cfg.Data, journal.Options{Frontend: cfg.ID}, func(*journal.Job) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	written := make(chan error, 1)
-	sub := &journal.Submission{Job: sched.NewJobID(cfg.ID, "old"), Submitted: time.Now().UnixNano(), Request: *old, Fingerprint: old.Fingerprint()}
+	sub := &journal.Submission{Job: sched.NewJobID(rep.Scope, "old"), Submitted: time.Now().UnixNano(), Request: *old, Fingerprint: old.Fingerprint()}
 	if err := j.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) { written <- err }); err != nil {
 		t.Fatal(err)
 	}

@@ -267,13 +267,13 @@ func nodeOfFrontend(t *testing.T, f *frontOf, name string) *daemontest.Peer {
 
 // taskRequest is a slot's request for a task of a job.
 func taskRequest(f *frontOf, job string, slot int32, seq uint64) wire.Item {
-	return wire.Item{From: wire.Ref{Slot: slot}, Msg: sched.Message{Kind: sched.GetTask, Job: sched.NewJobID(f.cfg.ID, job), Seq: seq}}
+	return wire.Item{From: wire.Ref{Slot: slot}, Msg: sched.Message{Kind: sched.GetTask, Job: f.JobID(job), Seq: seq}}
 }
 
 // sendReport reports a result over Thrift.
 func sendReport(t *testing.T, n *daemontest.Peer, f *frontOf, job string, task, attempt int32, o sched.Outcome) {
 	t.Helper()
-	m := sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: attempt, Outcome: o}
+	m := sched.Message{Kind: sched.Report, Job: f.JobID(job), First: task, Attempt: attempt, Outcome: o}
 	reportTo(t, n, f, m, wire.Extra{Secret: f.Secret(m.AttemptID())})
 }
 

@@ -18,11 +18,11 @@ import (
 
 // report is a batch of one report, as sent by the node that received the attempt.
 func report(f *frontOf, job string, task int32, o sched.Outcome) *wire.Batch {
-	id := sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, job), Task: task, Attempt: 1}
+	id := sched.AttemptID{Job: f.JobID(job), Task: task, Attempt: 1}
 	n := wire.Ref{Role: sched.Worker, Name: "unknown"}
 	to := wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}
 	return &wire.Batch{Sender: n, Receiver: to, Address: "127.0.0.1:1", Incarnation: 9, Sequence: 1, Items: []wire.Item{{
-		From: n, To: to, Msg: sched.Message{Kind: sched.Report, Job: sched.NewJobID(f.cfg.ID, job), First: task, Attempt: 1, Outcome: o},
+		From: n, To: to, Msg: sched.Message{Kind: sched.Report, Job: f.JobID(job), First: task, Attempt: 1, Outcome: o},
 		Extra: wire.Extra{ResultNumber: 77, Secret: f.Secret(id)},
 	}}}
 }
@@ -38,7 +38,7 @@ func TestReportsByThrift(t *testing.T) {
 	for i, o := range []sched.Outcome{sched.Done, sched.Failed, sched.Done, sched.Done} {
 		task := int32(min(i, 2))
 		r, err := p.Reports(t.Context(), report(f, "job", task, o))
-		want := sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Task: task, Attempt: 1}
+		want := sched.AttemptID{Job: f.JobID("job"), Task: task, Attempt: 1}
 		if err != nil || len(r.Acknowledged) != 1 || r.Acknowledged[0] != want || len(r.Unknown) != 0 {
 			t.Fatalf("report %d is answered %+v, %v", i, r, err)
 		}
@@ -50,7 +50,7 @@ func TestReportsByThrift(t *testing.T) {
 	if n := f.Repeated(); n != 1 {
 		t.Errorf("%d results are counted as repeated, want 1", n)
 	}
-	if r, err := p.Reports(t.Context(), report(f, "unknown", 0, sched.Done)); err != nil || len(r.Unknown) != 1 || r.Unknown[0] != sched.NewJobID(f.cfg.ID, "unknown") {
+	if r, err := p.Reports(t.Context(), report(f, "unknown", 0, sched.Done)); err != nil || len(r.Unknown) != 1 || r.Unknown[0] != f.JobID("unknown") {
 		t.Errorf("a report of an unknown job is answered %+v, %v", r, err)
 	}
 	f = w.restartFrontend(f)

@@ -51,7 +51,7 @@ func TestForgedReports(t *testing.T) {
 		b.Items[0].Secret = secret
 		return b
 	}
-	other := sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "long"), Task: 1, Attempt: 1}
+	other := sched.AttemptID{Job: f.JobID("long"), Task: 1, Attempt: 1}
 	publish(forged(0))
 	publish(forged(1))
 	publish(forged(f.Secret(other)))
@@ -93,7 +93,7 @@ func TestSecretsOutliveARestart(t *testing.T) {
 	w := newWorld(t)
 	w.master()
 	f := w.frontend()
-	id := sched.AttemptID{Job: sched.NewJobID(f.cfg.ID, "job"), Attempt: 1}
+	id := sched.AttemptID{Job: f.JobID("job"), Attempt: 1}
 	before := f.Secret(id)
 	f = w.restartFrontend(f)
 	if after := f.Secret(id); after != before || before == 0 {

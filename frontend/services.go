@@ -35,6 +35,7 @@ type schedulerService struct {
 	owner         *owner // for the owner goroutine, but for queries to the masters
 	submissions   *submissions
 	journal       *journal.Journal
+	scope         sched.JobScope // of the ids of its jobs
 	listeners     *listeners.Listeners
 	applications  *applications
 	history       *usage.Keeper

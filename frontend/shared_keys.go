@@ -61,7 +61,7 @@ func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) (lead
 	f.service.keys = keys.New(keys.Options{
 		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store, Ask: homes{leaders, f.life.To}.ask,
 		Unfinished: func(key string) bool {
-			known, err := f.service.journal.Lookup(sched.NewJobID(f.cfg.ID, key))
+			known, err := f.service.journal.Lookup(sched.NewJobID(f.service.scope, key))
 			return err != nil || known.Live
 		},
 	})

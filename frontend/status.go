@@ -32,7 +32,7 @@ func (o *owner) summary(id sched.JobID) jobSummary {
 
 // lookUp returns the summary of a job, from memory or from the journal.
 func (srv *schedulerService) lookUp(ctx context.Context, tried, name string) (jobSummary, error) {
-	id := sched.NewJobID(srv.cfg.ID, name)
+	id := sched.NewJobID(srv.scope, name)
 	accepting := srv.accepting(name)
 	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) jobSummary { return o.summary(id) })
 	if err == nil && !s.known {
@@ -60,7 +60,7 @@ func (srv *schedulerService) running(ctx context.Context, s *jobSummary) []wire.
 		return nil
 	}
 	s.status.Running = s.bound
-	views := srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.cfg.ID, s.status.Job), s.app)
+	views := srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.scope, s.status.Job), s.app)
 	for i := range views {
 		s.status.Running += views[i].Share.Running
 	}
@@ -77,7 +77,7 @@ func (s *jobSummary) started() {
 
 // Wait returns the status of a job when the job has ended or the timeout has passed.
 func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time.Duration) (api.Status, error) {
-	id, tried := sched.NewJobID(srv.cfg.ID, name), fmt.Sprintf("waiting for the end of job %q", name)
+	id, tried := sched.NewJobID(srv.scope, name), fmt.Sprintf("waiting for the end of job %q", name)
 	done := make(chan api.Status, 1)
 	unknown := make(chan struct{})
 	if err := srv.mailbox.Post(func() {
@@ -126,7 +126,7 @@ func (srv *schedulerService) Cancel(ctx context.Context, name string) (api.Statu
 	if submitter, ok := srv.applications.Submitter(name); ok {
 		return srv.cancelApplication(ctx, name, submitter)
 	}
-	id, tried := sched.NewJobID(srv.cfg.ID, name), fmt.Sprintf("cancelling job %q", name)
+	id, tried := sched.NewJobID(srv.scope, name), fmt.Sprintf("cancelling job %q", name)
 	done, refused := make(chan api.Status, 1), make(chan error, 1)
 	if err := srv.mailbox.Post(func() {
 		j := srv.owner.jobs.Known(id)

@@ -38,7 +38,7 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	if e := known.Ended; e != nil {
 		return srv.submissions.repeated(sub, e.Status.Submitter, jobs.EndedDifference(e.Fingerprint, &e.Status, sub))
 	}
-	if sub.Ended, err = endedOthers(srv.journal, srv.cfg.ID, r.After); err != nil {
+	if sub.Ended, err = endedOthers(srv.journal, srv.scope, r.After); err != nil {
 		return "", false, err
 	}
 	files, err := srv.staging.Hold(ctx, sub.Request.Submitter, sub.Request.Stage)
@@ -102,7 +102,7 @@ func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub 
 	if err := unfitReason(srv.policy, r); err != nil {
 		return nil, err
 	}
-	sub = &journal.Submission{Job: sched.NewJobID(srv.cfg.ID, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
+	sub = &journal.Submission{Job: sched.NewJobID(srv.scope, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
 	sub.Bytes, sub.Fingerprint = sub.Request.Share(), sub.Request.Fingerprint()
 	sub.Bounded = p.Role == identity.User
 	// The fingerprint is of what was said: who repeats a request of before may say the same.
@@ -127,7 +127,8 @@ func unfitReason(p *sched.Policy, r *api.Request) error {
 // submissions accepts jobs. It belongs to the owner goroutine.
 type submissions struct {
 	admission
-	firstAttempt int32 // number of the first attempts of the jobs that this life accepts
+	scope        sched.JobScope // of the ids of jobs
+	firstAttempt int32          // number of the first attempts of the jobs that this life accepts
 	journal      *journal.Journal
 	refused      []prometheus.Counter // by refusalReasons
 	refusals     *events.Refusals

@@ -20,6 +20,9 @@ func TestFormatOneIsReadAndReplaced(t *testing.T) {
 		if want := []string{"long-1", "queued-1", "done-2", "later-1"}; !slices.Equal(got.keys(), want) || rep.Incarnation != uint64(3+opened) {
 			t.Fatalf("got %v, want %v; %v", got.keys(), want, rep)
 		}
+		if rep.Scope != "frontend-0" {
+			t.Fatalf("the ids of its jobs are of scope %q, not of its frontend's name as before", rep.Scope)
+		}
 		if len(got.events["long-1"]) == 0 || got.events["long-1"][0].Kind != Placed {
 			t.Fatalf("the records of long-1 are %+v", got.events["long-1"])
 		}

@@ -254,7 +254,7 @@ func TestEndedJobsLeaveNothingBehind(t *testing.T) {
 	if !slices.Equal(got.keys(), []string{"last"}) || rep.Jobs != 1 {
 		t.Fatalf("%v are left", got.keys())
 	}
-	if left != 5 { // the last job, a bundle of it, the incarnation, the key of launch secrets, and the age
+	if left != 6 { // the last job, a bundle of it, the incarnation, the scope of job ids, the key of launch secrets, and the age
 		t.Fatalf("%d keys are left", left)
 	}
 }

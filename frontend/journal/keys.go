@@ -16,7 +16,7 @@ import (
 //	x at job task    where a task of such a job was stopped, if it was cancelled
 //	a application    where a registered application listens
 //	s slot           the number of a batch, see sequence.go
-//	m name           the incarnation, and the key of launch secrets
+//	m name           the incarnation, the scope of job ids and the key of launch secrets
 //
 // seq is the number of a job's acceptance: 24 bits of incarnation, 40 bits of
 // count within it. It is never used twice, and none has to be looked for when the

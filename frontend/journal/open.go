@@ -96,6 +96,7 @@ func (j *Journal) readOnly(r *recovery) error {
 const (
 	incarnation = "incarnation"
 	reportKey   = "report key"
+	jobScope    = "job scope"
 )
 
 // begin starts the incarnation after the one that was read.
@@ -121,6 +122,9 @@ func (j *Journal) begin(r *recovery) error {
 		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),
 	}
 	j.commit.batch.Set(metaKey(incarnation), binary.BigEndian.AppendUint64(nil, rep.Incarnation))
+	if rep.Incarnation == 1 {
+		j.commit.batch.Set(metaKey(jobScope), []byte(rep.Scope))
+	}
 	if rep.ReportKey == (launchsecret.Key{}) {
 		rep.ReportKey = launchsecret.NewKey()
 		j.commit.batch.Set(metaKey(reportKey), rep.ReportKey[:])

@@ -6,19 +6,19 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Options configures a journal.
 type Options struct {
-	// Frontend is the name of the frontend that the journal belongs to. Job ids
-	// are derived from it, so a journal of another name is refused. "" accepts
-	// any name.
+	// Frontend is the name of the frontend that the journal belongs to. The journal of
+	// another name is refused. "" accepts any name.
 	Frontend string
 	// Life is called once, before any visit, with the incarnation that this opening begins
-	// (Report.Incarnation). An error ends the opening and nothing was changed. The incarnation is
-	// on the disk when Open returns, also with NoSync; if the process dies before, the next
-	// opening may begin the same one. Life may be nil.
-	Life func(incarnation uint64) error
+	// (Report.Incarnation) and the scope of the journal's job ids (Report.Scope). An error ends the
+	// opening and nothing was changed. Both are on the disk when Open returns, also with NoSync; if
+	// the process dies before, the next opening may begin the same incarnation. Life may be nil.
+	Life func(incarnation uint64, scope sched.JobScope) error
 	// NoSync omits the fsync: what was acknowledged survives the end of the
 	// process, not that of the machine.
 	NoSync bool
@@ -74,7 +74,7 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	if o.Life == nil {
-		o.Life = func(uint64) error { return nil }
+		o.Life = func(uint64, sched.JobScope) error { return nil }
 	}
 	if o.FS == nil {
 		o.FS = store.HostFS()

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ type recovery struct {
 	fs    store.FS
 	dir   string
 	mark  format
-	life  func(incarnation uint64) error
+	life  func(incarnation uint64, scope sched.JobScope) error
 	visit func(*Job) error
 
 	// The results.
@@ -53,10 +54,13 @@ func (r *recovery) read(s backing) error {
 	if err := r.readReportKey(s); err != nil {
 		return err
 	}
+	if err := r.readScope(s); err != nil {
+		return err
+	}
 	if err := r.readApps(s); err != nil {
 		return err
 	}
-	if err := r.life(r.report.Incarnation + 1); err != nil {
+	if err := r.life(r.report.Incarnation+1, r.report.Scope); err != nil {
 		return err
 	}
 	return r.readJobs(s)
@@ -72,6 +76,23 @@ func (r *recovery) readReportKey(s backing) error {
 		return damage(r.dir, fmt.Errorf("its key of launch secrets is not %d bytes long", launchsecret.KeySize), nil)
 	}
 	copy(r.report.ReportKey[:], v)
+	return nil
+}
+
+// readScope reads the scope of job ids, or makes that of a new journal. A journal from before
+// scopes has its frontend's name, from which the ids of its jobs were derived.
+func (r *recovery) readScope(s backing) error {
+	v, err := s.Get(metaKey(jobScope))
+	switch {
+	case err != nil:
+		return damage(r.dir, err, nil)
+	case v != nil:
+		r.report.Scope = sched.JobScope(v)
+	case r.report.Incarnation == 0:
+		r.report.Scope = sched.JobScope(r.mark.frontend + "@" + rand.Text())
+	default:
+		r.report.Scope = sched.JobScope(r.mark.frontend)
+	}
 	return nil
 }
 

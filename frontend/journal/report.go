@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Report is what Open found.
@@ -17,6 +18,8 @@ type Report struct {
 	Apps        map[string]string // registered applications and where they listen
 	Torn        *Torn             // nil when the last process had written all that it began
 	Took        time.Duration     // by the clock of the process
+	// Scope is that of the ids of the journal's jobs. It is made with the journal.
+	Scope sched.JobScope
 	// ReportKey is the frontend's key of launch secrets; a journal without one gets one when it
 	// is opened.
 	ReportKey launchsecret.Key

@@ -315,7 +315,7 @@ func TestKeeperUnderManyCallers(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				job := sched.NewJobID(name, fmt.Sprint(i))
+				job := sched.NewJobID(sched.JobScope(name), fmt.Sprint(i))
 				w.Accepted(job, h)
 				if _, _, here, err := w.Piece(list[0].SHA256, 0, 1); !here || err != nil {
 					t.Errorf("a job's file is gone: %v, %v", here, err)

@@ -68,14 +68,18 @@ const MaxEpoch = 1 << 53
 // String returns the address as "role id", for descriptions and recordings.
 func (a Addr) String() string { return fmt.Sprintf("%s %d", a.Role, a.ID) }
 
-// JobID names a job across the whole cluster: 128 bits of a hash over the
-// frontend's name and the job's key, so that equal keys at two frontends are two
-// jobs and the same key at one frontend is one.
+// JobID names a job across the whole cluster: 128 bits of a hash over a scope and the job's
+// key, so that equal keys at two frontends are two jobs and the same key at one frontend is one.
 type JobID struct{ Hi, Lo uint64 }
 
-// NewJobID derives the id of the job with the given key at the given frontend.
-func NewJobID(frontend, key string) JobID {
-	sum := sha256.Sum256([]byte(frontend + "\x00" + key))
+// JobScope is where the keys of jobs are unique: a frontend with its journal. A frontend that has
+// lost its journal has another scope, so that nothing which other daemons still hold of its former
+// jobs is taken for that of a job of the same key (docs/adr/0072-scope-of-job-ids.md).
+type JobScope string
+
+// NewJobID derives the id of the job with the given key in the given scope.
+func NewJobID(scope JobScope, key string) JobID {
+	sum := sha256.Sum256([]byte(string(scope) + "\x00" + key))
 	return JobID{binary.BigEndian.Uint64(sum[:8]), binary.BigEndian.Uint64(sum[8:16])}
 }
 

@@ -171,13 +171,16 @@ func TestDraws(t *testing.T) {
 // other.
 func TestJobIDs(t *testing.T) {
 	ids := map[sched.JobID]string{}
-	for _, c := range [][2]string{{"f1", "k"}, {"f2", "k"}, {"f1", "k2"}, {"f1k", ""}, {"", "f1k"}} {
-		id := sched.NewJobID(c[0], c[1])
+	for _, c := range []struct {
+		scope sched.JobScope
+		key   string
+	}{{"f1", "k"}, {"f2", "k"}, {"f1", "k2"}, {"f1k", ""}, {"", "f1k"}} {
+		id := sched.NewJobID(c.scope, c.key)
 		if other, dup := ids[id]; dup {
 			t.Errorf("%v is the job of %s", c, other)
 		}
-		ids[id] = c[0] + "/" + c[1]
-		if id != sched.NewJobID(c[0], c[1]) || len(id.String()) != 32 {
+		ids[id] = string(c.scope) + "/" + c.key
+		if id != sched.NewJobID(c.scope, c.key) || len(id.String()) != 32 {
 			t.Errorf("%v returns %s", c, id)
 		}
 	}

@@ -195,7 +195,7 @@ func (e *engine) submit() {
 func (e *engine) submission(i, frontend int) sched.Message {
 	j := &e.work[i]
 	m := sched.Message{
-		Kind: sched.Submit, Job: sched.NewJobID(fmt.Sprintf("frontend-%d", frontend), fmt.Sprint(j.Line)),
+		Kind: sched.Submit, Job: sched.NewJobID(sched.JobScope(fmt.Sprintf("frontend-%d", frontend)), fmt.Sprint(j.Line)),
 		Key: uint64(j.Line), Class: class(j.Long), Estimate: j.Estimate, Count: int32(len(j.Durations)),
 		Owner: j.Owner, Priority: j.Priority,
 	}

@@ -101,7 +101,7 @@ func drawWorkload(t *rapid.T) *workload.Workload {
 // jobOf returns the id of a job in the simulator.
 func jobOf(w *workload.Workload, index int) sched.JobID {
 	line := w.Jobs[index].Line
-	return sched.NewJobID(fmt.Sprintf("frontend-%d", line%2), fmt.Sprint(line))
+	return sched.NewJobID(sched.JobScope(fmt.Sprintf("frontend-%d", line%2)), fmt.Sprint(line))
 }
 
 // All jobs complete. Each task runs once, except a stopped canary, of which a job has at
