@@ -78,6 +78,9 @@ func TestKeyAgainAfterALostJournal(t *testing.T) {
 	if got := contents(t, ran); !got["1"] || len(got) != 1 {
 		t.Errorf("attempts ran as %v, want 1 of each", got)
 	}
+	if n, _ := f.Metric(t, disbelieved, ""); n != 0 {
+		t.Errorf("%v reports were disbelieved, and nobody forged one", n)
+	}
 }
 
 // contents returns the trimmed contents of the files of a folder.

@@ -49,7 +49,10 @@ func (f *Frontend) stepReports(b *wire.Batch, bare bool) acknowledgement {
 			continue
 		}
 		if !o.secrets.Proves(it.Msg.AttemptID(), it.Secret) && (it.Secret != 0 || !bare) {
-			f.disbelieve(b, it)
+			// Of a job that is not known, as one of a lost journal, the node learns so by Thrift.
+			if o.jobs.Known(it.Msg.Job) != nil {
+				f.disbelieve(b, it)
+			}
 			continue
 		}
 		o.report = it
