@@ -138,7 +138,11 @@ func TestPlanFollowsFromTheSeed(t *testing.T) {
 
 // TestTaskWritesItsHistory: the program of a task writes its start, its running and its end.
 func TestTaskWritesItsHistory(t *testing.T) {
-	dir := t.TempDir()
+	dir, work := t.TempDir(), filepath.Join(t.TempDir(), "0123abcd", "2.7")
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(work)
 	for name, value := range map[string]string{"JOB": "j", "TASK": "2", "ATTEMPT": "7", "NODE": "node-1", "SLOT": "3"} {
 		t.Setenv("PIGEON_"+name, value)
 	}
@@ -151,7 +155,7 @@ func TestTaskWritesItsHistory(t *testing.T) {
 	}
 	for i, what := range []string{history.Start, history.Runs, history.End} {
 		e := events[i]
-		if e != (history.Event{Event: what, Job: "j", Task: 2, Attempt: 7, Node: "node-1", Slot: 3, Pid: os.Getpid(), Time: e.Time}) {
+		if e != (history.Event{Event: what, Job: "j", ID: "0123abcd", Task: 2, Attempt: 7, Node: "node-1", Slot: 3, Pid: os.Getpid(), Time: e.Time}) {
 			t.Errorf("%+v", e)
 		}
 	}

@@ -10,7 +10,8 @@
 //
 // SIGKILL and SIGTERM with a later start, SIGSTOP with a later SIGCONT, for daemons of all
 // roles and for NATS; SIGKILL to the guard of a node and to a task's process; a frontend on a
-// disk that is slow, or whose writes or fsyncs fail. In a program built by tools/wallshift.sh,
+// disk that is slow, or whose writes or fsyncs fail, or that is gone with the journal: the
+// frontend begins again with an empty folder, and clients submit again what it does not know. In a program built by tools/wallshift.sh,
 // jumps of the wall clock of one daemon, by a second to twelve days forward or back: the
 // daemons read it by time.Now at many places, and a clock of Linux cannot be moved for one
 // process, so the script compiles them with another time.Now. Where this user may make network

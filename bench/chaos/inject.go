@@ -83,6 +83,8 @@ func (in *injector) inject(ctx context.Context, p planned) {
 		err = nodeDisk(ctx, in.c.WorkFolder(p.of.number), p.lasts)
 	case history.WallJump:
 		err = in.wallJump(ctx, p)
+	case history.JournalLost:
+		err = in.lose(ctx, p)
 	case history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock, history.Rolling:
 		f.Victim, f.Peer, err = in.ofStandbys(ctx, p, &f)
 	default:

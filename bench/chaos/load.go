@@ -114,58 +114,81 @@ func (c *clients) change(n int, set func(*history.Job)) {
 }
 
 // follow submits a job until it is accepted, cancels it where that was drawn, and waits for
-// its end.
+// its end. It submits a job again that its frontend does not know any more.
 func (c *clients) follow(ctx context.Context, n int, request *api.Request, cancelAfter time.Duration) {
-	places, at := c.places(n%c.names), 0
+	places := c.places(n % c.names)
 	c.change(n, func(j *history.Job) { j.Submitted = Now() })
-	for {
+	for known := false; !known && ctx.Err() == nil; cancelAfter = 0 {
+		if !c.submit(ctx, n, places, request) {
+			return
+		}
+		if cancelAfter > 0 {
+			c.cancel(ctx, n, places, request.Key, cancelAfter)
+		}
+		known = c.wait(ctx, n, places, request.Key)
+	}
+}
+
+// submit submits a job until it is accepted. It reports false where it never will be.
+func (c *clients) submit(ctx context.Context, n int, places []*wire.SchedulerClient, request *api.Request) (accepted bool) {
+	for at := 0; ; at++ {
 		c.change(n, func(j *history.Job) { j.Called = Now() })
 		call, stop := context.WithTimeout(ctx, submitWithin)
 		_, _, err := places[at%len(places)].Submit(call, request)
 		stop()
 		if err == nil {
 			c.change(n, func(j *history.Job) { j.Accepted = Now() })
-			break
+			return true
 		}
-		at++
 		c.change(n, func(j *history.Job) { j.Reason = err.Error() })
 		var refusal *api.Error
 		if errors.As(err, &refusal) && refusal.Problem == api.Invalid || !delay.For(ctx, 50*time.Millisecond) {
-			return
+			return false
 		}
 	}
-	if cancelAfter > 0 {
-		c.cancel(ctx, n, places, request.Key, cancelAfter)
-	}
-	for ctx.Err() == nil {
+}
+
+// wait waits for the end of an accepted job. It reports false where the frontend does not know the
+// job any more.
+func (c *clients) wait(ctx context.Context, n int, places []*wire.SchedulerClient, key string) (known bool) {
+	for at := 0; ctx.Err() == nil; {
 		call, stop := context.WithTimeout(ctx, 4*time.Second)
-		s, err := places[at%len(places)].Wait(call, request.Key, 2*time.Second)
+		s, err := places[at%len(places)].Wait(call, key, 2*time.Second)
 		stop()
-		var refusal *api.Error
 		switch {
 		case err == nil && s.State.Ended():
 			c.change(n, func(j *history.Job) {
 				j.Ended, j.State, j.Completed, j.Reason = Now(), string(s.State), s.Completed, s.Reason
 			})
-			return
-		case errors.As(err, &refusal) && refusal.Problem == api.NotFound && len(places) == 1:
-			c.change(n, func(j *history.Job) { j.State, j.Reason = "forgotten", err.Error(); j.Why = []string{err.Error()} })
-			return
+			return true
+		case unknown(err) && len(places) == 1:
+			c.change(n, func(j *history.Job) {
+				j.Forgotten = append(j.Forgotten, history.Forgotten{Accepted: j.Accepted, Noticed: Now()})
+				j.Accepted, j.Cancelled = 0, 0
+			})
+			return false
 		case err != nil:
 			at++
 			delay.For(ctx, 50*time.Millisecond)
 		}
 	}
+	return true
+}
+
+// unknown reports whether an error is that a frontend does not know a job.
+func unknown(err error) bool {
+	refusal, ok := errors.AsType[*api.Error](err)
+	return ok && refusal.Problem == api.NotFound
 }
 
 // cancel cancels a job; its end shows whether that came in time.
 func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
 	for at := 0; delay.For(ctx, after); at++ {
 		s, err := places[at%len(places)].Cancel(ctx, key)
-		if err == nil {
-			if s.State == api.StateCancelled {
-				c.change(n, func(j *history.Job) { j.Cancelled = Now() })
-			}
+		if err == nil && s.State == api.StateCancelled {
+			c.change(n, func(j *history.Job) { j.Cancelled = Now() })
+		}
+		if err == nil || unknown(err) && len(places) == 1 {
 			return
 		}
 		after = 50 * time.Millisecond
@@ -209,7 +232,7 @@ func (c *clients) unended() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range c.jobs {
-		if j.Ended == 0 && j.State != "forgotten" {
+		if j.Ended == 0 {
 			n++
 		}
 	}

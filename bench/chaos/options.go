@@ -43,14 +43,14 @@ const (
 
 // kinds are all kinds of faults.
 var kinds = []string{
-	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill, history.SlowDisk, history.BadDisk, history.NodeDisk,
+	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill, history.SlowDisk, history.BadDisk, history.NodeDisk, history.JournalLost,
 	history.WallJump,
 	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat, history.FullDisk,
 	history.Machine, history.NATSLost, history.LeaderPause, history.Rolling, history.LeaderClock, history.LeaderCut,
 }
 
 // needStandbys are the kinds of faults that only a cluster with standbys survives.
-var needStandbys = kinds[17:]
+var needStandbys = kinds[18:]
 
 // NeedsStandbys reports whether only a cluster with standbys survives a kind of fault.
 func NeedsStandbys(kind string) bool { return slices.Contains(needStandbys, kind) }
@@ -64,7 +64,7 @@ func (o *Options) choose() {
 }
 
 // needNetwork are the kinds of faults that need hosts and mounts of the daemons' own.
-var needNetwork = append(slices.Clone(kinds[9:17]), history.LeaderCut)
+var needNetwork = append(slices.Clone(kinds[10:18]), history.LeaderCut)
 
 // withFailingDisk is the frontend whose journal's disk fails as the options say.
 const withFailingDisk = 0

@@ -27,7 +27,7 @@ type planned struct {
 }
 
 // ofProcess are faults that a victim can have one of at a time.
-var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk, history.SlowDisk, history.BadDisk, history.NodeDisk}
+var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk, history.SlowDisk, history.BadDisk, history.NodeDisk, history.JournalLost}
 
 // weights of the roles: how often one of their daemons is a victim.
 var weights = map[cluster.Role]int{cluster.NATS: 2, cluster.Master: 3, cluster.Frontend: 3, cluster.NodeMonitor: 2}
@@ -59,7 +59,7 @@ func plan(o *Options, f fleet) (list []planned) {
 		switch p.kind {
 		case history.FullDisk:
 			p.of = victim{cluster.Frontend, withSmallDisk}
-		case history.SlowDisk, history.BadDisk:
+		case history.SlowDisk, history.BadDisk, history.JournalLost:
 			p.of = victim{cluster.Frontend, draw.IntN(frontends)}
 		}
 		p.lasts, p.amount = durationOf(p.kind, draw), draw.Float64()
@@ -82,7 +82,7 @@ func durationOf(kind string, draw *rand.Rand) time.Duration {
 	switch kind {
 	case history.GuardKill, history.TaskKill:
 		return 0
-	case history.Kill, history.Stop:
+	case history.Kill, history.Stop, history.JournalLost:
 		if short {
 			return time.Duration(x * 0.5e9)
 		}

@@ -61,7 +61,7 @@ func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault)
 	}
 }
 
-// lose ends a daemon with its machine; another machine takes its place.
+// lose ends a daemon with its disk; another machine, or a new disk, takes its place.
 func (in *injector) lose(ctx context.Context, p planned) error {
 	if !in.take(p.of) {
 		return errNotRunning

@@ -34,7 +34,12 @@ func runTask(args []string) error {
 	if err != nil {
 		return err
 	}
-	e := history.Event{Job: os.Getenv("PIGEON_JOB"), Node: os.Getenv("PIGEON_NODE"), Pid: os.Getpid()}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	// Its working folder is one of the folder of its job, which has the name of the job's id.
+	e := history.Event{Job: os.Getenv("PIGEON_JOB"), ID: filepath.Base(filepath.Dir(folder)), Node: os.Getenv("PIGEON_NODE"), Pid: os.Getpid()}
 	for name, to := range map[string]*int{"PIGEON_TASK": &e.Task, "PIGEON_ATTEMPT": &e.Attempt, "PIGEON_SLOT": &e.Slot} {
 		if *to, err = strconv.Atoi(os.Getenv(name)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -15,6 +15,7 @@ type task struct {
 // attempt is one start of an attempt.
 type attempt struct {
 	task
+	id                 string // of the job
 	number             int
 	node               string
 	slot, pid          int
@@ -34,7 +35,7 @@ func (r *Run) attempts() (list []attempt) {
 		id := process{task{e.Job, e.Task}, e.Attempt, e.Node, e.Pid}
 		if e.Event == Start {
 			open[id] = len(list)
-			list = append(list, attempt{id.task, e.Attempt, e.Node, e.Slot, e.Pid, e.Time, e.Time, 0})
+			list = append(list, attempt{id.task, e.ID, e.Attempt, e.Node, e.Slot, e.Pid, e.Time, e.Time, 0})
 			continue
 		}
 		at, ok := open[id]
@@ -60,13 +61,14 @@ func (a *attempt) String() string {
 
 // attemptsStartOnce: an attempt number of a task starts at most once.
 func attemptsStartOnce(r *Run) (list []Finding) {
-	type id struct {
+	type name struct {
 		task
+		id     string
 		number int
 	}
-	first := map[id]attempt{}
+	first := map[name]attempt{}
 	for _, a := range r.attempts() {
-		key := id{a.task, a.number}
+		key := name{a.task, a.id, a.number}
 		before, twice := first[key]
 		if !twice {
 			first[key] = a
@@ -186,12 +188,18 @@ const (
 const exitWithin = 500 * time.Millisecond
 
 // endedTwice returns the attempts that ended, of tasks with more than one of them, by
-// number.
+// number. A task of a job that was submitted again after its frontend had lost its journal is
+// another one.
 func (r *Run) endedTwice() (list [][]attempt) {
-	by := map[task][]attempt{}
+	type name struct {
+		task
+		id string
+	}
+	by := map[name][]attempt{}
 	for _, a := range r.attempts() {
 		if a.ended != 0 {
-			by[a.task] = append(by[a.task], a)
+			key := name{a.task, a.id}
+			by[key] = append(by[key], a)
 		}
 	}
 	for _, runs := range by {
@@ -235,13 +243,19 @@ const everyone = "*"
 // heartbeat is the longest time between a node's last sign of life and a fault.
 const heartbeat = time.Second
 
-// oneResult: frontends accept one result for a task.
+// oneResult: frontends accept one result for a task, unless its frontend has lost its journal.
 func oneResult(r *Run) (list []Finding) {
+	lost := map[string]bool{}
+	for i := range r.Jobs {
+		if j := &r.Jobs[i]; r.journalLost(j.Frontend, j.Submitted, j.lastKnown()) {
+			lost[j.Key] = true
+		}
+	}
 	first := map[task]Result{}
 	for _, result := range r.Results {
 		id := task{result.Job, result.Task}
 		before, twice := first[id]
-		if !twice {
+		if !twice || lost[result.Job] {
 			first[id] = result
 			continue
 		}

@@ -41,6 +41,7 @@ func Checks() []Check {
 		{"jobs were accepted", "a job is accepted: the checks hold of a run without one, and it shows nothing", jobsAccepted},
 		{"faults took place", "one of the faults of the programme was injected: without it the run shows nothing about faults", faultsTookPlace},
 		{"accepted jobs end", "every accepted job ends", acceptedJobsEnd},
+		{"jobs are known", "a frontend knows a job that it has accepted, under one id, unless its journal was lost since", jobsAreKnown},
 		{"submissions are accepted after healing", "a job that its client still submits five seconds after the last fault is accepted", submissionsAccepted},
 		{"jobs complete", "a job completes unless it was cancelled, or one of its tasks took down three nodes", jobsComplete},
 		{"completed tasks ran", "every task of a completed job that writes a history has run to its end", completedTasksRan},

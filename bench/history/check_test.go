@@ -69,6 +69,21 @@ func rolling(daemon string, from, to float64) Fault {
 	return Fault{Number: 1, Kind: Rolling, Victim: "*", From: at(2), To: at(9), Stops: []DaemonStop{{daemon, at(from), at(to)}}}
 }
 
+// lostJournal is the loss of a frontend's journal.
+func lostJournal(frontend string, from, to float64) Fault {
+	return Fault{Number: 2, Kind: JournalLost, Victim: frontend, From: at(from), To: at(to)}
+}
+
+// again runs a task of short-0 under the number of its first attempt, and another id of the job.
+func again(r *Run) {
+	for i := range r.Events {
+		r.Events[i].ID = "a"
+	}
+	second := ran("short-0", 0, 1, "node-1", 0, 2.1, 2.3)
+	second[0].ID, second[1].ID = "b", "b"
+	r.Events = append(r.Events, second...)
+}
+
 // acceptsNothing is a cluster whose frontends accept no job after healing.
 func acceptsNothing(r *Run) {
 	for i := range r.Jobs {
@@ -112,6 +127,26 @@ func TestEachCheckFinds(t *testing.T) {
 		{"jobs were accepted", "none of 1 submitted jobs", func(r *Run) { r.Jobs, r.Events = r.Jobs[3:4], nil }, ""},
 		{"jobs were accepted", "none of 0 submitted jobs", func(r *Run) { r.Jobs, r.Events = nil, nil }, ""},
 		{"faults took place", "none of 1 planned faults", func(r *Run) { r.Faults[0].Void = true }, EndsOnce},
+		{"jobs are known", "frontend 0 did not know job short-0 1s after it had accepted it", func(r *Run) {
+			r.Faults = append(r.Faults, lostJournal("frontend-1", 1.2, 1.5)) // another one's
+			r.Jobs[0].Forgotten = []Forgotten{{at(1), at(2)}}
+		}, ""},
+		{"jobs are known", "frontend 0 did not know job short-0 1s after it had accepted it", func(r *Run) { // it is replicated
+			r.Standbys = true
+			r.Faults = append(r.Faults, lostJournal("frontend-0", 1.2, 1.5))
+			r.Jobs[0].Forgotten = []Forgotten{{at(1), at(2)}}
+		}, ""},
+		{"jobs are known", "job short-0 has two ids, a and b", func(r *Run) {
+			r.Faults = append(r.Faults, lostJournal("frontend-0", 8, 9)) // later
+			again(r)
+		}, ""},
+		{StartsOnce, "the same number began again", func(r *Run) { // under the same id
+			r.Faults = append(r.Faults, lostJournal("frontend-0", 1.2, 1.5))
+			again(r)
+			for i := range r.Events {
+				r.Events[i].ID = ""
+			}
+		}, EndsOnce},
 		{"completed tasks ran", "short-0 completed, and no attempt of task 1", func(r *Run) { // it was killed, and reported as done
 			r.Events = slices.DeleteFunc(r.Events, func(e Event) bool { return e.Job == "short-0" && e.Task == 1 && e.Event == End })
 		}, ""},
@@ -252,6 +287,12 @@ func TestReasonsCount(t *testing.T) {
 			r.Faults[0].Victim = "node-7"
 			r.Jobs[2].Called, r.Jobs[2].Accepted = at(4.6), at(4.7)
 		},
+		"a frontend that lost its journal": func(r *Run) {
+			r.Faults = append(r.Faults, lostJournal("frontend-0", 1.2, 1.5))
+			r.Jobs[0].Forgotten, r.Jobs[0].Accepted, r.Jobs[0].Called = []Forgotten{{at(1), at(1.6)}}, at(1.7), at(1.7)
+			again(r)
+			r.Results = append(r.Results, Result{Job: "short-0", Task: 0, Attempt: 1})
+		},
 		"a policy that suspends tasks": func(r *Run) {
 			r.Suspends = true
 			r.Events = append(r.Events, ran("short-9", 0, 1, "node-1", 1, 10, 10.2)...)
@@ -299,6 +340,21 @@ func TestReasonsCount(t *testing.T) {
 				r.Events = append(r.Events, ran("short-0", 1, 2+i, node, 0, from, from)[0])
 			}
 			r.Jobs[0].State = "failed"
+		},
+		"a suspended task whose node went down": func(r *Run) {
+			r.Suspends, r.Jobs[0].State = true, "failed"
+			for i := range 3 {
+				node, from := fmt.Sprintf("node-%d", 5+i), 4+3*float64(i)
+				r.Faults = append(r.Faults, Fault{Number: 2 + i, Kind: Kill, Victim: node, From: at(from + 2), To: at(from + 2.5)})
+				r.Events = append(r.Events, ran("short-0", 1, 2+i, node, 0, from, from)[0])
+			}
+		},
+		"a task that took down two nodes and was sent to a third one that was paused": func(r *Run) {
+			r.Nodes = append(r.Nodes, "node-5")
+			r.Slots = append(r.Slots, Slot{Time: at(31), Node: "node-5"})
+			r.Faults = append(r.Faults, Fault{Number: 2, Kind: Pause, Victim: "node-1", From: at(3.1), To: at(6)}, Fault{Number: 3, Kind: Pause, Victim: "node-5", From: at(6), To: at(9)})
+			r.Events = append(r.Events, ran("long-4", 0, 1, "node-1", 1, 3, 3)[0], ran("long-4", 0, 2, "node-0", 1, 4.8, 5)[0])
+			r.Jobs = append(r.Jobs, Job{Key: "long-4", Tasks: 1, Writes: true, Submitted: at(3), Accepted: at(3), Ended: at(9), State: "failed", Reason: "task 0 was lost with 3 nodes within 600 s, node-1, node-0 and node-5, the last time because node node-5: it was silent for 2s"})
 		},
 	} {
 		r := sound()

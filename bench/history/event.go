@@ -21,7 +21,8 @@ const (
 // Event is a line that a task wrote.
 type Event struct {
 	Event   string `json:"event"`
-	Job     string `json:"job"`
+	Job     string `json:"job"` // its key
+	ID      string `json:"id"`  // of the job: another one after its frontend has lost its journal
 	Task    int    `json:"task"`
 	Attempt int    `json:"attempt"`
 	Node    string `json:"node"`

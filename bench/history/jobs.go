@@ -62,6 +62,51 @@ func (j *Job) lastSubmitted() Time { return max(j.Submitted, j.Called) }
 // frontendName is the name of a frontend's number.
 func frontendName(number int) string { return fmt.Sprintf("frontend-%d", number) }
 
+// jobsAreKnown: a frontend knows the jobs that it has accepted, under one id, until its journal is
+// lost. Clients wait for their jobs, so none is too old to be known.
+func jobsAreKnown(r *Run) (list []Finding) {
+	frontends := map[string]int{}
+	for i := range r.Jobs {
+		j := &r.Jobs[i]
+		frontends[j.Key] = j.Frontend
+		for _, f := range j.Forgotten {
+			if !r.journalLost(j.Frontend, f.Accepted, f.Noticed) {
+				list = append(list, Finding{What: fmt.Sprintf("frontend %d did not know job %s %v after it had accepted it", j.Frontend, j.Key, time.Duration(f.Noticed-f.Accepted)), At: f.Noticed})
+			}
+		}
+	}
+	first := map[string]attempt{}
+	for _, a := range r.attempts() {
+		before, again := first[a.job]
+		if !again || before.id == a.id {
+			first[a.job] = a
+			continue
+		}
+		first[a.job] = a
+		if !r.journalLost(frontends[a.job], r.Began, a.began) {
+			list = append(list, Finding{What: fmt.Sprintf("job %s has two ids, %s and %s", a.job, before.id, a.id), At: a.began})
+		}
+	}
+	return list
+}
+
+// journalLost reports whether a frontend has lost its journal in the time given. A journal that is
+// replicated is not lost with the folder of one host.
+func (r *Run) journalLost(frontend int, from, to Time) bool {
+	return !r.Standbys && slices.ContainsFunc(r.Faults, func(f Fault) bool {
+		return f.Kind == JournalLost && !f.Void && f.Victim == frontendName(frontend) && f.From <= to && f.To >= from
+	})
+}
+
+// lastKnown is the last time at which a job's client heard of it, or tried to.
+func (j *Job) lastKnown() Time {
+	last := max(j.lastSubmitted(), j.Accepted, j.Cancelled, j.Ended)
+	for _, f := range j.Forgotten {
+		last = max(last, f.Noticed)
+	}
+	return last
+}
+
 // jobsComplete: the programs of the tasks do not fail, so a job completes unless it was
 // cancelled or one of its tasks took down three nodes.
 func jobsComplete(r *Run) (list []Finding) {
@@ -75,7 +120,7 @@ func jobsComplete(r *Run) (list []Finding) {
 			if tookDown == nil {
 				tookDown = nodesTakenDown(r)
 			}
-			switch n := tookDown[j.Key]; {
+			switch n := tookDown[j.Key] + r.lostUnstarted(&j); {
 			case j.Writes && n < nodesOfPoison:
 				list = append(list, Finding{What: fmt.Sprintf("job %s %s, though no task of it was on more than %d nodes that went down: %s", j.Key, j.State, n, j.Reason), At: j.Ended})
 			case !j.Writes && !lostWithNodes.MatchString(j.Reason):
@@ -137,7 +182,7 @@ func nodesTakenDown(r *Run) map[string]int {
 			continue
 		}
 		for _, f := range r.Faults {
-			if f.Victim == a.node && !f.Void && (f.Kind == Kill || f.Kind == HalfOpen || f.Kind == GuardKill || f.Kind == Machine) && f.From >= a.began && f.From <= a.last+Time(slackOfEnd) {
+			if f.Victim == a.node && !f.Void && r.takesDown(&f) && f.From >= a.began && (r.Suspends || f.From <= a.last+Time(slackOfEnd)) { // a suspended task writes nothing
 				if nodes[a.task] == nil {
 					nodes[a.task] = map[string]bool{}
 				}
@@ -150,6 +195,33 @@ func nodesTakenDown(r *Run) map[string]int {
 		most[id.job] = max(most[id.job], len(set))
 	}
 	return most
+}
+
+// takesDown reports whether a fault of a node ends what runs there, or makes it a lost node.
+func (r *Run) takesDown(f *Fault) bool {
+	switch f.Kind {
+	case Kill, HalfOpen, GuardKill, Machine:
+		return true
+	case Pause:
+		return time.Duration(f.To-f.From) > r.LostAfter-heartbeat
+	default:
+		return false
+	}
+}
+
+// lostUnstarted returns how many nodes the reason of a failed job names with which one of its tasks
+// was lost before it began: a node that is paused is sent tasks until it counts as lost.
+func (r *Run) lostUnstarted(j *Job) (n int) {
+	if !lostWithNodes.MatchString(j.Reason) {
+		return 0
+	}
+	for _, node := range r.Nodes {
+		began := slices.ContainsFunc(r.Events, func(e Event) bool { return e.Job == j.Key && e.Node == node })
+		if strings.Contains(j.Reason, node) && !began && r.unreachable(node, j.Submitted, j.Ended) {
+			n++
+		}
+	}
+	return n
 }
 
 // slackOfEnd is how long after its last line a task that was killed may have run.

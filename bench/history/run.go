@@ -53,11 +53,16 @@ type Job struct {
 	Accepted  Time // the frontend answered; 0: never
 	Cancelled Time // the cancellation was answered; 0: none
 	Ended     Time // the client learned of the end; 0: never
+	Forgotten []Forgotten
 	State     string
 	Completed int // tasks
 	Reason    string
 	Why       []string // of a job that did not end: the explanation of its frontend
 }
+
+// Forgotten is that a frontend did not know a job any more that it had accepted. The client then
+// submitted it again.
+type Forgotten struct{ Accepted, Noticed Time }
 
 // SparkJob is a job of a Spark application.
 type SparkJob struct {
@@ -87,7 +92,9 @@ const (
 	SlowDisk  = "slow-disk" // of a frontend's journal: writes and fsyncs take their time
 	BadDisk   = "bad-disk"  // of a frontend's journal: a write or an fsync fails, again after each restart
 	NodeDisk  = "node-disk" // of a node's work folder: nothing can be written there
-	WallJump  = "wall-jump" // of the wall clock of Victim, which goes back at the end
+	// JournalLost is SIGKILL of a frontend, whose journal is gone when it is started again at the end.
+	JournalLost = "journal-lost"
+	WallJump    = "wall-jump" // of the wall clock of Victim, which goes back at the end
 
 	Machine     = "machine"      // SIGKILL, and its disk is gone; at the end another machine takes its place
 	NATSLost    = "nats-lost"    // SIGKILL to one of three NATS servers, or two with Peer, started again at the end
