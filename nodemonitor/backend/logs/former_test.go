@@ -52,7 +52,7 @@ func TestRetentionFromTheEndOfAnEarlierRun(t *testing.T) {
 			s, clock := open(t, Config{})
 			end := clock.now
 			clock.now = end.Add(-2 * time.Hour)
-			f, err := s.Begin(attempt(0, 1))
+			f, err := begin(s, attempt(0, 1))
 			must(t, errors.Join(err, os.Mkdir(f.Folder, 0o700), os.WriteFile(c.keeps(f), nil, 0o600)))
 			for _, path := range []string{c.keeps(f), f.Folder} {
 				must(t, os.Chtimes(path, clock.now, clock.now))

@@ -37,7 +37,7 @@ func TestReadAroundAGap(t *testing.T) {
 	if got, err := s.Read(attempt(0, 1), Stdout, 7, 0); err != nil || got.Size != 7 || len(got.Data) != 0 || got.Missing != 0 {
 		t.Errorf("before its end is written: %+v, %v", got, err)
 	}
-	running, err := s.Begin(attempt(0, 2))
+	running, err := begin(s, attempt(0, 2))
 	must(t, err)
 	must(t, os.WriteFile(running.Stdout+guard.GapSuffix, []byte("4 7"), 0o600))
 	if got, err := s.Read(attempt(0, 2), Stdout, 4, 0); err != nil || got.Missing != 0 || got.Size != 0 {

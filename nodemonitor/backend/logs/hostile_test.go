@@ -33,7 +33,7 @@ func TestOutputReplacedByTheTask(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, clock := open(t, Config{})
 			write(t, s, attempt(1, 1), 10)
-			f, err := s.Begin(attempt(0, 1))
+			f, err := begin(s, attempt(0, 1))
 			must(t, err)
 			must(t, c.make(f.Stdout))
 			chunk, err := s.Read(attempt(0, 1), Stdout, 0, 0)
@@ -112,7 +112,7 @@ func TestFolderReplacedByTheTask(t *testing.T) {
 func TestFilesWithHoles(t *testing.T) {
 	s, _ := open(t, Config{MaxBytes: 1 << 20})
 	write(t, s, attempt(0, 1), 10)
-	f, err := s.Begin(attempt(1, 1))
+	f, err := begin(s, attempt(1, 1))
 	must(t, err)
 	must(t, os.Mkdir(f.Folder, 0o700))
 	for _, path := range []string{filepath.Join(f.Folder, "huge"), f.Stdout} {

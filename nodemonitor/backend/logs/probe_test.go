@@ -35,7 +35,7 @@ func TestProbe(t *testing.T) {
 			if exists(filepath.Join(root, probeFile)) {
 				t.Error("the file of the probe stays")
 			}
-			if _, err := s.Begin(attempt(0, 1)); err != nil != (c.want == "not a directory") {
+			if _, err := begin(s, attempt(0, 1)); err != nil != (c.want == "not a directory") {
 				t.Errorf("an attempt begins: %v", err)
 			}
 		})

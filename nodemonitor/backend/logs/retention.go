@@ -76,9 +76,7 @@ func (s *Store) Sweep() error {
 	var errs []error
 	for _, id := range s.takeDue(s.cfg.Now()) {
 		errs = append(errs, s.erase(id))
-		s.mu.Lock()
 		s.removeEmptyJob(id.Job)
-		s.mu.Unlock()
 	}
 	return errors.Join(errs...)
 }
@@ -252,10 +250,15 @@ func (s *Store) erase(id sched.AttemptID) error {
 	return errors.Join(append(errs, in.Close())...)
 }
 
-// removeEmptyJob removes a job's folder with its last attempt. It needs the
-// lock, so that Begin cannot count on the folder meanwhile.
+// removeEmptyJob removes a job's folder with its last attempt. An attempt that begins meanwhile finds no
+// other one of its job, and makes the folder again.
 func (s *Store) removeEmptyJob(job sched.JobID) {
-	if s.jobs[job] == nil {
+	s.folders.Lock()
+	defer s.folders.Unlock()
+	s.mu.Lock()
+	begun := s.jobs[job] != nil
+	s.mu.Unlock()
+	if !begun {
 		_ = os.Remove(s.jobFolder(job)) // refused while something lies in it
 	}
 }

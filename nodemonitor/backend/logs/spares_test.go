@@ -12,7 +12,7 @@ import (
 // runIn begins an attempt and makes its folder.
 func runIn(t *testing.T, s *Store, id sched.AttemptID) Files {
 	t.Helper()
-	f, err := s.Begin(id)
+	f, err := begin(s, id)
 	must(t, err)
 	must(t, os.Mkdir(f.Folder, 0o700))
 	return f
@@ -41,7 +41,7 @@ func TestSpare(t *testing.T) {
 	clock.now = clock.now.Add(spareAfter)
 	spare(t, s, "") // nobody has looked into them
 	sweep(t, s)
-	if f, err := s.Begin(attempt(3, 1)); err != nil || f != again {
+	if f, err := begin(s, attempt(3, 1)); err != nil || f != again {
 		t.Errorf("it begins again with %+v, %v", f, err)
 	}
 	spare(t, s, ended.Folder)

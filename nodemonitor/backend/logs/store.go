@@ -46,6 +46,7 @@ type Store struct {
 	lock *os.File
 
 	sweeping sync.Mutex // held by the one sweep at a time, across its I/O
+	folders  sync.Mutex // held while the folder of a job is made or removed, across that I/O; taken before mu
 
 	mu      sync.Mutex
 	awaits  bool // Continued
@@ -84,6 +85,7 @@ type entry struct {
 	ended  bool
 	silent bool      // it has no outputs
 	lent   bool      // its folder may become another attempt's at any moment
+	again  bool      // an earlier run of the same attempt may have left files
 	began  time.Time // zero for one that an earlier run began
 	at     time.Time // of the end
 	found  bool      // it had ended before this run
@@ -159,27 +161,55 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Begin makes the folder of an attempt and keeps it until End. What an earlier run of
-// the same attempt left is dropped.
-func (s *Store) Begin(id sched.AttemptID) (Files, error) {
+// Begin keeps the logs of an attempt until End. It does no I/O: unless the folder of its job is known to be
+// there, which made says, Make must be called before anything is written.
+func (s *Store) Begin(id sched.AttemptID) (f Files, made bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	e := &entry{id: id, began: s.cfg.Now(), bytes: -1}
 	if old := s.jobs[id.Job][id]; old != nil {
 		if !old.ended {
-			return Files{}, &api.Error{Problem: api.Internal, What: "the attempt has logs being written already", Subject: "attempt " + id.String(), Next: "report this: an attempt must not start twice"}
+			return Files{}, false, &api.Error{Problem: api.Internal, What: "the attempt has logs being written already", Subject: "attempt " + id.String(), Next: "report this: an attempt must not start twice"}
 		}
 		s.forget(old)
+		e.again = true
+	}
+	if made = len(s.jobs[id.Job]) > 0 && s.isMade(id.Job); !made && s.madeJob == id.Job {
+		s.madeJob = sched.JobID{} // for those that begin before Make has ended
+	}
+	s.add(e)
+	return s.files(id), made && !e.again, nil
+}
+
+// Make makes the folder of the job of an attempt that has begun. What an earlier run of the same attempt
+// left is dropped. It does I/O, without the lock that other methods need, and takes as long as that. After
+// an error it may be called again.
+func (s *Store) Make(id sched.AttemptID) error {
+	s.folders.Lock()
+	defer s.folders.Unlock()
+	s.mu.Lock()
+	e := s.jobs[id.Job][id]
+	again, made := e != nil && e.again, s.isMade(id.Job)
+	s.mu.Unlock()
+	if again {
 		_ = s.erase(id) // what stays is overwritten
 	}
-	now := s.cfg.Now()
-	if id.Job != s.madeJob || len(s.jobs[id.Job]) == 0 || now.Sub(s.madeAt) >= madeFor {
-		if err := s.makeJob(id.Job); err != nil {
-			return Files{}, err
-		}
-		s.madeJob, s.madeAt = id.Job, now
+	if made { // by another attempt meanwhile
+		return nil
 	}
-	s.add(&entry{id: id, began: now, bytes: -1})
-	return s.files(id), nil
+	now := s.cfg.Now()
+	if err := s.makeJob(id.Job); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.madeJob, s.madeAt = id.Job, now
+	return nil
+}
+
+// isMade reports whether the folder of a job was made, or found, a moment ago. It needs the lock.
+func (s *Store) isMade(job sched.JobID) bool {
+	return job == s.madeJob && s.cfg.Now().Sub(s.madeAt) < madeFor
 }
 
 // makeJob makes the folder of a job, unless it is there in its proper form.

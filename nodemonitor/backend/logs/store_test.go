@@ -46,10 +46,19 @@ func open(t *testing.T, cfg Config) (*Store, *clock) {
 	return s, c
 }
 
+// begin begins an attempt, with the folder of its job.
+func begin(s *Store, id sched.AttemptID) (Files, error) {
+	f, made, err := s.Begin(id)
+	if err == nil && !made {
+		err = s.Make(id)
+	}
+	return f, err
+}
+
 // write runs one attempt that writes n bytes to each output and its folder.
 func write(t *testing.T, s *Store, id sched.AttemptID, n int) Files {
 	t.Helper()
-	f, err := s.Begin(id)
+	f, err := begin(s, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +89,7 @@ func exists(path string) bool {
 func TestDroppedAfterRetention(t *testing.T) {
 	s, c := open(t, Config{})
 	f := write(t, s, attempt(0, 1), 10)
-	if _, err := s.Begin(attempt(1, 1)); err != nil { // runs on
+	if _, err := begin(s, attempt(1, 1)); err != nil { // runs on
 		t.Fatal(err)
 	}
 	c.now = c.now.Add(time.Hour - 1)
@@ -134,11 +143,31 @@ func TestFolderOfAJobIsMadeAgain(t *testing.T) {
 	}
 	runIn(t, s, attempt(1, 1))
 	must(t, os.RemoveAll(s.jobFolder(job)))
-	if _, err := s.Begin(attempt(2, 1)); err != nil || exists(s.jobFolder(job)) {
+	if _, err := begin(s, attempt(2, 1)); err != nil || exists(s.jobFolder(job)) {
 		t.Errorf("%v; the folder is looked at for each attempt", err)
 	}
 	c.now = c.now.Add(madeFor)
 	runIn(t, s, attempt(3, 1))
+}
+
+// While the folder of a job is made, which may take as long as the disk hangs, other attempts begin and end;
+// those of the same job do not count on the folder, although it was there before.
+func TestBeginWhileAFolderIsMade(t *testing.T) {
+	s, c := open(t, Config{})
+	runIn(t, s, attempt(0, 1))
+	c.now = c.now.Add(madeFor)
+	s.folders.Lock() // as Make does
+	for k := range int32(2) {
+		if _, made, err := s.Begin(attempt(1+k, 1)); made || err != nil {
+			t.Errorf("attempt %d: made %v, %v", k, made, err)
+		}
+	}
+	s.End(attempt(1, 1), true)
+	s.folders.Unlock()
+	must(t, s.Make(attempt(2, 1)))
+	if _, made, err := s.Begin(attempt(3, 1)); !made || err != nil {
+		t.Errorf("made %v, %v", made, err)
+	}
 }
 
 // TestTimesOfTheFuture: a task that gives its files a time of the future does not keep the logs of
@@ -206,7 +235,7 @@ func TestEvictedAreBounded(t *testing.T) {
 
 func TestRead(t *testing.T) {
 	s, _ := open(t, Config{})
-	f, err := s.Begin(attempt(0, 2))
+	f, err := begin(s, attempt(0, 2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,13 +276,13 @@ func TestRead(t *testing.T) {
 func TestBeginTwice(t *testing.T) {
 	s, _ := open(t, Config{})
 	f := write(t, s, attempt(0, 1), 10)
-	if _, err := s.Begin(attempt(0, 1)); err != nil {
+	if _, err := begin(s, attempt(0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if exists(f.Stdout) || exists(f.Folder) {
 		t.Error("an attempt begins with what the earlier one left")
 	}
-	if _, err := s.Begin(attempt(0, 1)); err == nil {
+	if _, err := begin(s, attempt(0, 1)); err == nil {
 		t.Error("a running attempt began again")
 	}
 }

@@ -55,7 +55,7 @@ func TestFilesThatATaskLeft(t *testing.T) {
 	if _, err := s.List(id, 0, 0); !refusedAs(err, api.NotFound) {
 		t.Errorf("of an unknown attempt: %v", err)
 	}
-	f, err := s.Begin(id)
+	f, err := begin(s, id)
 	must(t, err)
 	if got := left(t, s, id); got != nil {
 		t.Errorf("without a folder: %+v", got)
@@ -140,7 +140,7 @@ func TestReadWhileAFolderIsGivenAway(t *testing.T) {
 		if gives {
 			gives = false
 			of := spare(t, s, f.Folder)
-			next, err := s.Begin(attempt(1, 1))
+			next, err := begin(s, attempt(1, 1))
 			must(t, errors.Join(err, os.Rename(f.Folder, next.Folder), os.WriteFile(filepath.Join(next.Folder, "secret"), nil, 0o600)))
 			s.Taken(of)
 		}
@@ -159,7 +159,7 @@ func TestFilesOfAnotherUser(t *testing.T) {
 		t.Skip("only root can give files away")
 	}
 	s, _ := open(t, Config{})
-	f, err := s.Begin(attempt(0, 1))
+	f, err := begin(s, attempt(0, 1))
 	must(t, err)
 	must(t, os.Mkdir(f.Folder, 0o700))
 	must(t, os.WriteFile(filepath.Join(f.Folder, "shadow"), []byte("secret"), 0o600))
@@ -176,7 +176,7 @@ func TestFilesOfAnotherUser(t *testing.T) {
 // bytes are counted too.
 func TestFolderWhoseNameIsNoText(t *testing.T) {
 	s, _ := open(t, Config{})
-	f, err := s.Begin(attempt(0, 1))
+	f, err := begin(s, attempt(0, 1))
 	must(t, err)
 	folder := filepath.Join(f.Folder, "caf\xe9", "menus")
 	must(t, os.MkdirAll(folder, 0o700))
@@ -196,7 +196,7 @@ func TestFolderWhoseNameIsNoText(t *testing.T) {
 // Folders that are nested without an end are not listed, and the attempt's logs are dropped.
 func TestNestedFolders(t *testing.T) {
 	s, clock := open(t, Config{})
-	f, err := s.Begin(attempt(0, 1))
+	f, err := begin(s, attempt(0, 1))
 	must(t, err)
 	path := f.Folder
 	for range 300 {
@@ -217,7 +217,7 @@ func TestNestedFolders(t *testing.T) {
 // A folder with more files than are listed is refused with the limit.
 func TestTooManyFiles(t *testing.T) {
 	s, _ := open(t, Config{})
-	f, err := s.Begin(attempt(0, 1))
+	f, err := begin(s, attempt(0, 1))
 	must(t, err)
 	must(t, os.Mkdir(f.Folder, 0o700))
 	for i := range maxListed + 1 {

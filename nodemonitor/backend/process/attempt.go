@@ -25,12 +25,12 @@ type run struct {
 	started time.Time       // written by the Started event, read by later ones
 	input   *input          // nil when it takes none
 	spare   sched.AttemptID // whose folder it may have got; the zero id for none
-	// staged is set while the guard does not have it yet, because its files are being brought. The
-	// backend's lock guards it, and handle until then.
-	staged *stagedStart
-	// known says that the guard has reported the process or its end, and givenBack that the attempt
-	// was given back before. The backend's lock guards them.
-	known, givenBack bool
+	// preparing is set while the guard does not have it yet. The backend's lock guards it, and handle until
+	// then.
+	preparing *preparation
+	// known says that the guard has reported the process or its end, and settled that the end of the attempt
+	// was reported before. The backend's lock guards them.
+	known, settled bool
 }
 
 // fault returns why the task can never be started here, nil when it can. The
@@ -143,7 +143,7 @@ func (r *run) failed(f *guard.Fault) backend.Result {
 }
 
 // neverBegan returns the end of an attempt that could not begin here. Where the disk of the node is at
-// fault it is given back and counts for nothing: the next one begins elsewhere.
+// fault it is given back and counts for nothing: the next one begins elsewhere. It waits for that disk.
 func (r *run) neverBegan(f *guard.Fault) backend.Result {
 	res := r.failed(f)
 	if r.b.cfg.Disk.Look() != "" {

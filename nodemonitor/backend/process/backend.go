@@ -49,7 +49,8 @@ type Backend struct {
 	stop chan struct{}
 	gone chan struct{} // closed when sweep has ended
 
-	stagings sync.WaitGroup // attempts whose files are being brought
+	makeJob func(sched.AttemptID) error // Logs.Make; tests replace it
+	aside   sync.WaitGroup              // preparations
 
 	mu     sync.Mutex
 	idle   *sync.Cond // runs became empty
@@ -75,7 +76,7 @@ func New(cfg Config) *Backend {
 	}
 	b := &Backend{
 		cfg: cfg, kick: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}),
-		runs: make(map[sched.AttemptID]*run),
+		runs: make(map[sched.AttemptID]*run), makeJob: cfg.Logs.Make,
 	}
 	b.idle = sync.NewCond(&b.mu)
 	go b.sweep()
@@ -106,16 +107,13 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 		res.Code = api.CodeNotAllowed
 		return res, true
 	}
-	files, err := b.cfg.Logs.Begin(t.ID)
-	if err != nil && b.cfg.Disk.Look() == "" { // room may have been made meanwhile
-		files, err = b.cfg.Logs.Begin(t.ID)
-	}
+	files, made, err := b.cfg.Logs.Begin(t.ID)
 	if err != nil {
-		return r.neverBegan(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}), true
+		return r.failed(&guard.Fault{What: "its logs cannot be kept: " + err.Error(), Next: "report this: an attempt must not start twice"}), true
 	}
 	spec := r.spec(files, as)
-	if len(t.Payload.Stage) > 0 {
-		b.stage(r, spec)
+	if !made || r.isStaged() {
+		b.prepare(r, spec, made)
 		return backend.Result{}, false
 	}
 	if f := r.launch(spec); f != nil {
@@ -159,32 +157,55 @@ func (b *Backend) Leave() {
 		b.closed = true
 		close(b.stop)
 	}
-	for id, r := range b.runs {
+	var folders []*preparation
+	for _, r := range b.runs {
 		r.input.change(func() { r.input.over = true }) // who waits asks the next process
-		if r.staged != nil {
-			r.staged.end(errLeft) // its end is reported: no other process would know it
-			continue
+		if r.preparing != nil && !r.isStaged() {
+			folders = append(folders, r.preparing) // the guard has it in a moment
 		}
-		delete(b.runs, id)
 	}
 	b.mu.Unlock()
-	b.stagings.Wait()
+	awaitAll(folders)
+	var left []*run
+	b.mu.Lock()
+	for id, r := range b.runs {
+		switch {
+		case r.preparing == nil:
+			delete(b.runs, id)
+		case r.settle(errLeft):
+			left = append(left, r) // no other process would know it
+		}
+	}
+	b.mu.Unlock()
+	for _, r := range left {
+		r.done(backend.Result{ID: r.task.ID, Outcome: sched.Yielded, Reason: errLeft.Error()})
+	}
+	b.aside.Wait()
 	<-b.gone
 }
 
-// Kill ends the process group, gently at first.
+// Kill ends the process group, gently at first. An attempt that is still prepared has ended when it
+// returns.
 func (b *Backend) Kill(id sched.AttemptID) {
-	if b.whileStaged(id, func(s *stagedStart) { s.end(errKilled) }) {
+	b.mu.Lock()
+	r := b.runs[id]
+	if r == nil {
+		b.mu.Unlock()
 		return
 	}
-	if r := b.find(id); r != nil {
+	prepared, ended := r.preparing != nil, r.preparing != nil && r.settle(errKilled)
+	b.mu.Unlock()
+	switch {
+	case ended:
+		r.done(backend.Result{ID: id, Outcome: sched.Killed})
+	case !prepared:
 		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
 	}
 }
 
 // Suspend stops the process group. A process that left the group runs on.
 func (b *Backend) Suspend(id sched.AttemptID) error {
-	if b.whileStaged(id, (*stagedStart).suspend) {
+	if b.whilePrepared(id, (*preparation).suspend) {
 		return nil
 	}
 	if r := b.find(id); r == nil || !b.cfg.Guard.Suspend(r.handle) {
@@ -195,7 +216,7 @@ func (b *Backend) Suspend(id sched.AttemptID) error {
 
 // Resume continues the process group.
 func (b *Backend) Resume(id sched.AttemptID) error {
-	if b.whileStaged(id, (*stagedStart).resume) {
+	if b.whilePrepared(id, (*preparation).resume) {
 		return nil
 	}
 	if r := b.find(id); r == nil || !b.cfg.Guard.Resume(r.handle) {
@@ -208,7 +229,7 @@ func (b *Backend) Resume(id sched.AttemptID) error {
 func (b *Backend) find(id sched.AttemptID) *run {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := b.runs[id]; r != nil && r.staged == nil {
+	if r := b.runs[id]; r != nil && r.preparing == nil {
 		return r
 	}
 	return nil
@@ -222,18 +243,25 @@ func (b *Backend) Close() {
 		b.closed = true
 		close(b.stop)
 	}
+	var ended []*run
 	for _, r := range b.runs {
-		if r.staged != nil {
-			r.staged.end(errKilled)
-			continue
+		switch {
+		case r.preparing == nil:
+			b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
+		case r.settle(errKilled):
+			ended = append(ended, r)
 		}
-		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
 	}
+	b.mu.Unlock()
+	for _, r := range ended {
+		r.done(backend.Result{ID: r.task.ID, Outcome: sched.Killed, Reason: backend.Stopping})
+	}
+	b.mu.Lock()
 	for len(b.runs) > 0 {
 		b.idle.Wait()
 	}
 	b.mu.Unlock()
-	b.stagings.Wait()
+	b.aside.Wait()
 	<-b.gone
 }
 

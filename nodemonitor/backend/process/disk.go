@@ -7,18 +7,18 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// GiveBackWaiting gives back the attempts whose processes the guard has not reported, because the disk
-// of the node hangs and the guard with it: they count for nothing and begin elsewhere, instead of
-// waiting here for as long as the disk does. The guard is told to kill them, which it does before or
-// just after they begin. Attempts that must end before another one begins are left.
+// GiveBackWaiting gives back the attempts that have not begun because the disk of the node hangs: they count
+// for nothing and begin elsewhere, instead of waiting here for as long as the disk does. Those that are
+// prepared never begin; the guard, which hangs with its disk, is told to kill the others, which it does
+// before or just after they begin. Attempts that must end before another one begins are left to the guard.
 func (b *Backend) GiveBackWaiting() {
 	var waiting []*run
 	b.mu.Lock()
 	for _, r := range b.runs {
-		if !r.known && !r.givenBack && r.staged == nil && !r.task.Alone {
-			r.givenBack = true
-			waiting = append(waiting, r)
+		if r.task.Alone && r.preparing == nil || !r.settle(errGivenBack) {
+			continue
 		}
+		waiting = append(waiting, r)
 	}
 	b.mu.Unlock()
 	for _, r := range waiting {
@@ -32,11 +32,25 @@ func (b *Backend) GiveBackWaiting() {
 	}
 }
 
-// reported records that the guard has reported the process or its end, after which the attempt is not
-// given back, and returns whether it was before.
-func (r *run) reported() (givenBack bool) {
+// settle has the end of the attempt reported by the caller, and ends its preparation for that reason. It
+// returns false when the guard has reported the process, or when the end was reported before. The backend's
+// lock is held.
+func (r *run) settle(why error) bool {
+	if r.known || r.settled {
+		return false
+	}
+	if r.settled = true; r.preparing != nil {
+		r.preparing.end(why)
+	}
+	r.input.change(func() { r.input.over = true })
+	return true
+}
+
+// reported records that the guard has reported the process or its end, or that its preparation has ended,
+// and returns whether the end of the attempt was reported before.
+func (r *run) reported() (settled bool) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
 	r.known = true
-	return r.givenBack
+	return r.settled
 }

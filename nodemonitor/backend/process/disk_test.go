@@ -62,6 +62,16 @@ func TestAttemptThatTheGuardCannotBegin(t *testing.T) {
 	}
 }
 
+// awaitKnown waits until the guard has reported an attempt.
+func (n *node) awaitKnown(t *testing.T, i int) {
+	t.Helper()
+	await.Until(t, "the guard reports it", func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.runs[id(i)] != nil && n.runs[id(i)].known
+	}, func() string { return "" })
+}
+
 // While the guard hangs with its disk, what has not begun is given back, and is killed when the guard
 // goes on. What runs, and what must end before another attempt begins, stays.
 func TestAttemptsOfAGuardThatHangs(t *testing.T) {
@@ -71,12 +81,7 @@ func TestAttemptsOfAGuardThatHangs(t *testing.T) {
 	end := func(r backend.Result) { ends <- r }
 	gate := filepath.Join(t.TempDir(), "gate")
 	n.Start(task(0, "sh", "-c", "until [ -e "+gate+" ]; do sleep 0.01; done"), end)
-	known := func(i int) bool {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		return n.runs[id(i)] != nil && n.runs[id(i)].known
-	}
-	await.Until(t, "the first one runs", func() bool { return known(0) }, func() string { return "" })
+	n.awaitKnown(t, 0)
 	hang := func(s syscall.Signal) {
 		if err := syscall.Kill(int(pid.Load()), s); err != nil {
 			t.Error(err)

@@ -1,10 +1,10 @@
 // Package process is the backend "exec": a task is a process, started without a
 // shell by the guard (package guard), its output kept on the node (package logs).
 //
-//	Start ─▶ room for the logs ─▶ guard ─▶ fork ─▶ exit 0          done
-//	              │                 │                exit n, signal  failed
-//	              │                 └ no program, no folder, ...     failed
-//	              └ disk full                                        failed
+//	Start ─▶ preparation ─▶ guard ─▶ fork ─▶ exit 0                done
+//	              │           │                exit n, signal        failed
+//	              │           └ no program, no folder, ...           failed
+//	              └ disk full, or it hangs                           given back
 //	Kill ─▶ SIGTERM to the group, SIGKILL after the grace            killed
 //	guard gone                                                       lost
 //

@@ -77,7 +77,9 @@ func (in *input) take(p *Piece, feed func(offset int64, data []byte) bool) (s gu
 // long as the piece states, and returns how far the attempt has received its input; bytes that it
 // received before are left out.
 func (b *Backend) Input(ctx context.Context, id sched.AttemptID, p *Piece) (guard.InputState, error) {
-	r := b.find(id)
+	b.mu.Lock()
+	r := b.runs[id]
+	b.mu.Unlock()
 	if r == nil {
 		return guard.InputState{}, notRunning(id)
 	}
