@@ -50,8 +50,12 @@ func (s *Workers) StopCutOff() {
 
 // withdrawn gives back a killed attempt, with the reason, when this node itself decided to
 // end it: it counts nothing against the task. One that was ended at its time limit has
-// failed.
+// failed. One that somebody else has ended was killed, although its backend gives it back as one that
+// could not begin.
 func (s *Workers) withdrawn(a *attempt, r *backend.Result) {
+	if r.Outcome == sched.Yielded && a.killed && !a.overtime && a.cut == "" {
+		r.Outcome, r.Reason = sched.Killed, ""
+	}
 	switch {
 	case r.Outcome != sched.Killed:
 	case a.cut != "":

@@ -51,6 +51,24 @@ type killer struct {
 
 func (k *killer) Kill(id sched.AttemptID) { k.killed = append(k.killed, id) }
 
+// newWorkers returns the workers of a node with one slot, which has a backend of processes.
+func newWorkers(t *testing.T, of string, k *keeper, b backend.Backend, ended func(End)) *Workers {
+	t.Helper()
+	p, params, err := policy.Configure(of, sched.Params{Cutoff: sched.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{
+		Node: wire.Ref{Role: sched.Worker, Name: "n"}, Policy: p, Params: params, Master: sched.Addr{Role: sched.Master}, MasterRef: wire.Ref{Role: sched.Master, Name: "0"},
+		Clock: runloop.NewClock(), Contact: func() (time.Time, int) { return time.Now(), 0 }, Now: func() sched.Time { return 0 },
+		Backends: map[api.Backend]backend.Backend{api.BackendExec: b}, Results: k, Kept: k, Names: addrmap.New(),
+		Ended: ended, Changed: func() {}, Timer: func(sched.Addr, uint64) {}, Overtime: func(int32, sched.AttemptID) {},
+		Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(telemetry.NewMetrics("test"), prometheus.NewCounter(prometheus.CounterOpts{Name: "unpublished"})),
+	})
+	s.Add()
+	return s
+}
+
 // An attempt of an earlier process may end, or be unwanted, before the master has numbered its
 // worker, under policies that number workers: the node restarted a moment ago. Its result is kept
 // once the worker has a core, or when the node stops, and the slot is idle then.
@@ -65,19 +83,8 @@ func TestEndBeforeTheCore(t *testing.T) {
 		{"the node stops", func(s *Workers) error { s.Stop(); return nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, params, err := policy.Configure("fifo", sched.Params{Cutoff: sched.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
 			k, b := &keeper{}, &killer{}
-			s := New(Config{
-				Node: wire.Ref{Role: sched.Worker, Name: "n"}, Policy: p, Params: params, Master: sched.Addr{Role: sched.Master}, MasterRef: wire.Ref{Role: sched.Master, Name: "0"},
-				Clock: runloop.NewClock(), Contact: func() (time.Time, int) { return time.Now(), 0 }, Now: func() sched.Time { return 0 },
-				Backends: map[api.Backend]backend.Backend{api.BackendExec: b}, Results: k, Kept: k, Names: addrmap.New(),
-				Ended: func(End) {}, Changed: func() {}, Timer: func(sched.Addr, uint64) {}, Overtime: func(int32, sched.AttemptID) {},
-				Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(telemetry.NewMetrics("test"), prometheus.NewCounter(prometheus.CounterOpts{Name: "unpublished"})),
-			})
-			s.Add()
+			s := newWorkers(t, "fifo", k, b, func(End) {})
 			launch := &wire.Item{To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Distributor: frontend}}
 			if _, _, err := s.Continue(&Adoption{Launch: launch, Backend: b, Ran: time.Second}); err != nil {
 				t.Fatal(err)
