@@ -141,14 +141,20 @@ func (m *Manager) event(x *executor, e guard.Event) {
 		}
 		m.ended(x, end{status: e.ExitCode(), reason: x.describeEnd(&e) + lastLines(e.Tail), ran: e.Ran})
 	case guard.Refused:
-		m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
+		m.refused(x, e.Fault)
 	case guard.Lost:
 		if e.Never {
-			m.ended(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
+			m.refused(x, e.Fault)
 			return
 		}
 		m.ended(x, end{status: -1, reason: e.Fault.What})
 	}
+}
+
+// refused removes an executor that the guard could not start. It waits for a look at the disk, which may be
+// slow, while the guard reports other events.
+func (m *Manager) refused(x *executor, f *guard.Fault) {
+	m.work.Go(func() { m.ended(x, *x.refusal(f.What, "starting its process", f.Next)) })
 }
 
 // refusal returns the end of an executor that cannot run here.

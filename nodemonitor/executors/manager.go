@@ -71,7 +71,7 @@ type Manager struct {
 	cfg  Config
 	ctx  context.Context // ends the preparations
 	stop context.CancelFunc
-	work sync.WaitGroup // watch, preparations
+	work sync.WaitGroup // watch, preparations, ends that wait for the disk
 
 	folders folders
 

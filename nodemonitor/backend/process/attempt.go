@@ -85,7 +85,7 @@ func (r *run) event(e guard.Event) {
 	case guard.Ended:
 		r.b.ended(r, r.result(e), e.Output == [2]guard.Output{})
 	case guard.Refused:
-		r.b.ended(r, r.neverBegan(e.Fault), true)
+		r.b.besides(func() { r.b.ended(r, r.neverBegan(e.Fault), true) })
 	case guard.Lost:
 		res := r.failed(e.Fault)
 		res.Outcome = sched.Lost

@@ -50,7 +50,7 @@ type Backend struct {
 	gone chan struct{} // closed when sweep has ended
 
 	makeJob func(sched.AttemptID) error // Logs.Make; tests replace it
-	aside   sync.WaitGroup              // preparations
+	aside   sync.WaitGroup              // preparations, and what besides calls
 
 	mu     sync.Mutex
 	idle   *sync.Cond // runs became empty
@@ -263,6 +263,20 @@ func (b *Backend) Close() {
 	b.mu.Unlock()
 	b.aside.Wait()
 	<-b.gone
+}
+
+// besides calls do, which may wait for the disk, without keeping events of other attempts waiting; once the
+// backend has ended, it calls do at once.
+func (b *Backend) besides(do func()) {
+	b.mu.Lock()
+	closed := b.closed
+	if !closed {
+		b.aside.Go(do)
+	}
+	b.mu.Unlock()
+	if closed {
+		do()
+	}
 }
 
 // ended calls done for the attempt and removes it, which may let Close return. Silent says that

@@ -62,6 +62,29 @@ func TestAttemptThatTheGuardCannotBegin(t *testing.T) {
 	}
 }
 
+// While a slow disk is looked at because of an attempt that could not begin, others begin and end.
+func TestSlowDiskKeepsNobodyWaiting(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	n.run(t, task(0, "true"))
+	looked, answer := make(chan struct{}), make(chan struct{})
+	n.cfg.Disk = disk.New(disk.Config{
+		Probe:   func() error { close(looked); <-answer; return nil },
+		Changed: func(string) {}, Patience: await.Limit, Log: slog.New(slog.DiscardHandler),
+	})
+	refused := n.start(task(1, "no-such-program"))
+	<-looked
+	if r := n.run(t, task(2, "true")); r.Outcome != sched.Done {
+		t.Errorf("%+v", r)
+	}
+	if len(refused) > 0 {
+		t.Errorf("before the disk has answered: %+v", <-refused)
+	}
+	close(answer)
+	if r := <-refused; r.Outcome != sched.Failed || !strings.Contains(r.Reason, "no-such-program") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // awaitKnown waits until the guard has reported an attempt.
 func (n *node) awaitKnown(t *testing.T, i int) {
 	t.Helper()
