@@ -37,7 +37,7 @@ type Config struct {
 	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; the oldest go first, and the newest one stays; 0: a fifth of the disk"`
 	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
 	MinFreeDisk      int64         `mapstructure:"min_free_disk" doc:"bytes of the disk of work_dir below which the node takes nothing new, by itself, until they are free again; 0: 64 MiB, or a twentieth of a smaller disk"`
-	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks at a time; a task beyond it fails with that reason"`
+	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks and executors at a time; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`

@@ -106,8 +106,9 @@ func (a *Accounts) Of(submitter string) (*Account, *guard.Fault) {
 			clear(a.known)
 		}
 		f = finding{at: now}
-		f.account, f.fault = a.find(key)
-		a.known[key] = f
+		if f.account, f.fault = a.find(key); f.fault == nil || !f.fault.IsShortage() { // which is over soon
+			a.known[key] = f
+		}
 	}
 	return f.account, f.fault
 }
@@ -180,6 +181,8 @@ func unknown(name string, err error) *guard.Fault {
 	f := &guard.Fault{What: fmt.Sprintf("this node cannot run tasks of user %s: %v", name, err), Next: "see the node's users"}
 	var missing user.UnknownUserError
 	switch {
+	case guard.IsShortage(err):
+		f = guard.FaultOf("this node cannot look up user "+name, err)
 	case errors.Is(err, errUnnamed):
 		f.Next = "add a line with the submitter and the local user to the file, or submit as another user"
 	case errors.As(err, &missing):

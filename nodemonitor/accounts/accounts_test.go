@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -259,5 +260,21 @@ func TestThisMachine(t *testing.T) {
 	}
 	if f != nil || nobody.As.UID == 0 || nobody.As.GID == 0 || len(nobody.As.Groups) == 0 {
 		t.Errorf("%+v %+v", nobody, f)
+	}
+}
+
+// A user whom the node cannot look up for lack of an open file is no unknown one: the node is short, and looks
+// again for the next task.
+func TestNoOpenFile(t *testing.T) {
+	a := accountsOf(t, "root", Config{RunAs: Submitter})
+	a.lookup = func(string) (*Account, error) {
+		return nil, &os.PathError{Op: "open", Path: "/etc/passwd", Err: syscall.EMFILE}
+	}
+	if _, f := a.Of("alice"); f == nil || !f.IsShortage() || !strings.Contains(f.What, "user alice") || !strings.Contains(f.What, "too many open files") {
+		t.Errorf("%+v", f)
+	}
+	a.lookup = machine
+	if as, f := a.Of("alice"); f != nil || as.As.UID != 1000 {
+		t.Errorf("with open files again: %+v", f)
 	}
 }

@@ -23,6 +23,9 @@ const maxUsers = 4 << 20
 // write proves nothing about who may run as which user, and is refused.
 func readUsers(path string) (map[string]string, error) {
 	f, err := os.Open(path)
+	if guard.IsShortage(err) {
+		return nil, fmt.Errorf("reading as whom submitters run (users_file): %w", err)
+	}
 	if err != nil {
 		return nil, wrongUsers(path, err.Error(), "name a file that the node monitor may read")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -85,13 +86,13 @@ func (s *Store) Bring(ctx context.Context, frontend string, list []api.StagedFil
 	return s.place(ctx, list, p)
 }
 
-// place puts files that are here into a folder, and tries again while the disk is full.
+// place puts files that are here into a folder, and tries again while the node is short of something.
 func (s *Store) place(ctx context.Context, list []api.StagedFile, p *Place) *Fault {
 	began := time.Now()
 	for tries := 1; ; tries++ {
 		err := s.put(ctx, p, list)
-		full := isFull(err)
-		if full { // for others
+		short := isShort(err)
+		if short { // for others
 			err = errors.Join(err, files.RemoveAll(filepath.Dir(p.Folder), filepath.Base(p.Folder)))
 		}
 		switch {
@@ -99,11 +100,15 @@ func (s *Store) place(ctx context.Context, list []api.StagedFile, p *Place) *Fau
 			return nil
 		case ctx.Err() != nil:
 			return ended(ctx)
-		case !full || time.Since(began) >= s.cfg.Patience:
-			return &Fault{
+		case !short || time.Since(began) >= s.cfg.Patience:
+			f := &Fault{
 				What: fmt.Sprintf("its staged files could not be put into its working folder, tried %d times: %v", tries, err),
-				Next: "free disk space on the node, or give it another work_dir", Passes: full,
+				Next: "free disk space on the node, or give it another work_dir", Passes: short,
 			}
+			if guard.IsShortage(err) {
+				f.Next = guard.FaultOf("", err).Next
+			}
+			return f
 		}
 		if !delay.For(ctx, connections.PauseAfter(tries)) {
 			return ended(ctx)
@@ -115,6 +120,9 @@ func (s *Store) place(ctx context.Context, list []api.StagedFile, p *Place) *Fau
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
+
+// isShort reports whether the error is that a disk has no room, or the node no memory or open file left.
+func isShort(err error) bool { return isFull(err) || guard.IsShortage(err) }
 
 // use keeps files until the function is called.
 func (s *Store) use(list []api.StagedFile) (done func()) {
@@ -206,7 +214,7 @@ func passes(err error) bool {
 		return true
 	}
 	e, ok := errors.AsType[*api.Error](err)
-	return isFull(err) || ok && (e.Problem == api.Busy || e.Problem == api.NotReady)
+	return isShort(err) || ok && (e.Problem == api.Busy || e.Problem == api.NotReady)
 }
 
 // timed bounds the time of each piece.

@@ -255,7 +255,7 @@ func (c *Client) guardFor(h Handle, g *instance) (*instance, *Fault) {
 	}
 	g, err := c.spawn()
 	if err != nil {
-		return nil, faultOf("the guard process could not be started", err)
+		return nil, FaultOf("the guard process could not be started", err)
 	}
 	if !c.assign(h, g) {
 		return g, &Fault{

@@ -53,7 +53,7 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 				p.path, f = findProgram(spec, variable(p.env, "PATH"))
 			}
 		}); err != nil {
-			f = faultOf("the guard could not become "+spec.who(), err)
+			f = FaultOf("the guard could not become "+spec.who(), err)
 		}
 		if f != nil {
 			return plan{}, f
@@ -91,7 +91,7 @@ func makeFolder(spec *Spec) *Fault {
 		return nil
 	}
 	if err := spec.makeOwn(spec.Dir); err != nil {
-		return faultOf("its working folder could not be made", err)
+		return FaultOf("its working folder could not be made", err)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func checkFolder(spec *Spec) *Fault {
 			Next: "give a folder that exists on every node, or leave it out for a folder of the attempt's own",
 		}
 	case err != nil:
-		return faultOf("its working folder could not be used", err)
+		return FaultOf("its working folder could not be used", err)
 	case !info.IsDir():
 		return &Fault{What: fmt.Sprintf("its working folder %q is not a folder", spec.Dir), Next: "give a folder that exists on every node"}
 	case unix.Faccessat(unix.AT_FDCWD, spec.Dir, unix.X_OK, unix.AT_EACCESS) != nil:
@@ -199,7 +199,7 @@ func checkProgram(spec *Spec, full string) *Fault {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Fault{What: fmt.Sprintf("the program %q does not exist on this node", full), Next: "install it on every node, or correct the path"}
 	case err != nil:
-		return faultOf("its program could not be examined", err)
+		return FaultOf("its program could not be examined", err)
 	}
 	return checkFile(spec, full, info)
 }
@@ -215,8 +215,8 @@ func checkFile(spec *Spec, full string, info fs.FileInfo) *Fault {
 	return nil
 }
 
-// faultOf puts a system error into words, with the advice that fits it.
-func faultOf(what string, err error) *Fault {
+// FaultOf puts a system error into words, with the advice that fits it.
+func FaultOf(what string, err error) *Fault {
 	next := "see the node's system log"
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -229,6 +229,8 @@ func faultOf(what string, err error) *Fault {
 		next = "see that the interpreter or loader it names exists on the node"
 	case errors.Is(err, fs.ErrPermission):
 		next = "allow it to the user that it runs as, which is the node monitor's where that is not root"
+	case errors.Is(err, ErrFull):
+		next = "raise the node's max_processes, or give it fewer slots"
 	case shortageOf(err) != 0:
 		next = "raise the node's limits of processes, memory or open files, or give it fewer slots"
 	case errors.Is(err, syscall.EINVAL):
@@ -237,9 +239,19 @@ func faultOf(what string, err error) *Fault {
 	return &Fault{What: what + ": " + err.Error(), Next: next, shortage: shortageOf(err)}
 }
 
+// IsShortage reports whether the node had no process, memory or open file left, or ran as many processes as it
+// may: what was to be started is not at fault.
+func (f *Fault) IsShortage() bool { return f.shortage != 0 }
+
+// IsShortage reports whether an error is such that its fault is a shortage.
+func IsShortage(err error) bool { return shortageOf(err) != 0 }
+
 // shortageOf returns the error of the kernel that says that no process, memory or open file is left, 0 for
 // any other error.
 func shortageOf(err error) syscall.Errno {
+	if errors.Is(err, ErrFull) {
+		return syscall.EAGAIN
+	}
 	e, _ := errors.AsType[syscall.Errno](err)
 	switch e {
 	case syscall.EAGAIN, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE:

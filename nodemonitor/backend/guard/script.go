@@ -18,7 +18,7 @@ func (s *Spec) writeScript() *Fault {
 		err = s.writeFile(filepath.Join(s.Script.Folder, s.Script.Name), s.Script.Text)
 	}
 	if err != nil {
-		return faultOf("the file of its script could not be written", err)
+		return FaultOf("the file of its script could not be written", err)
 	}
 	return nil
 }

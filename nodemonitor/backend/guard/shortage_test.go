@@ -3,8 +3,14 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
 // A process that the node is too short to start is lost, unless its own limit of memory may be too low.
@@ -24,8 +30,36 @@ func TestNeverBegan(t *testing.T) {
 		{errors.New("no error of the kernel"), Limits{}, Refused},
 	} {
 		c := &child{spec: &Spec{Limits: tc.limits}}
-		if e := c.neverBegan(faultOf("it could not be started", tc.err)); e.Kind != tc.want || e.Never != (tc.want == Lost) {
+		if e := c.neverBegan(FaultOf("it could not be started", tc.err)); e.Kind != tc.want || e.Never != (tc.want == Lost) {
 			t.Errorf("%v with a limit of %d bytes: %+v", tc.err, tc.limits.Memory, e)
 		}
+	}
+}
+
+// A cgroup for which there is no open file left is a shortage, and one that cannot be made for another reason
+// is not.
+func TestNoCgroup(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("pids\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tree := cgroup.At(root)
+	var usual unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	confined := func(name string) *Fault { _, f := confine(tree, Limits{Processes: 5}, name); return f }
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: usual.Max}); err != nil {
+		t.Fatal(err)
+	}
+	short := confined("a")
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &usual); err != nil {
+		t.Fatal(err)
+	}
+	if short == nil || !short.IsShortage() {
+		t.Errorf("without an open file: %+v", short)
+	}
+	if f := confined("no/folder"); f == nil || f.IsShortage() {
+		t.Errorf("without the folder above it: %+v", f)
 	}
 }

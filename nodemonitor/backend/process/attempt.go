@@ -138,8 +138,14 @@ func (r *run) readIt(out [2]guard.Output) string {
 	return fmt.Sprintf("read its output with `%s`", command)
 }
 
+// failed returns the end of an attempt that could not begin. Where the node is short of something the task is
+// not at fault, and a node was lost.
 func (r *run) failed(f *guard.Fault) backend.Result {
-	return backend.Result{ID: r.task.ID, Outcome: sched.Failed, Reason: r.reason(f.What, f.Next)}
+	res := backend.Result{ID: r.task.ID, Outcome: sched.Failed, Reason: r.reason(f.What, f.Next)}
+	if f.IsShortage() {
+		res.Outcome = sched.Lost
+	}
+	return res
 }
 
 // neverBegan returns the end of an attempt that could not begin here. Where the disk of the node is at

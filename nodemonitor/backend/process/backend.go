@@ -104,7 +104,9 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	as, f := b.cfg.Accounts.Of(t.Payload.Submitter)
 	if f != nil {
 		res := r.failed(f)
-		res.Code = api.CodeNotAllowed
+		if res.Outcome == sched.Failed {
+			res.Code = api.CodeNotAllowed
+		}
 		return res, true
 	}
 	files, made, err := b.cfg.Logs.Begin(t.ID)
@@ -129,7 +131,7 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 func (r *run) launch(spec guard.Spec) (f *guard.Fault) {
 	var err error
 	if r.handle, err = r.b.cfg.Guard.Start(spec, r.event); err != nil {
-		f = &guard.Fault{What: "it was not started: " + err.Error(), Next: "give the node fewer slots, or wait for other tasks to end"}
+		f = guard.FaultOf("it was not started", err)
 	}
 	return f
 }

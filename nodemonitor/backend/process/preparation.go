@@ -111,7 +111,11 @@ func (r *run) makeFolder() *backend.Result {
 	if err == nil {
 		return nil
 	}
-	res := r.neverBegan(&guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"})
+	fault := &guard.Fault{What: "there is no room for its logs: " + err.Error(), Next: "free disk space on the node, or have logs kept for less time"}
+	if guard.IsShortage(err) {
+		fault = guard.FaultOf("the folder of its job could not be made", err)
+	}
+	res := r.neverBegan(fault)
 	return &res
 }
 

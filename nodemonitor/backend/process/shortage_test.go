@@ -33,3 +33,18 @@ func TestShortage(t *testing.T) {
 		t.Errorf("with open files again: %+v", r)
 	}
 }
+
+// So is one that would be more processes than the node runs at a time.
+func TestMoreThanMaxProcesses(t *testing.T) {
+	n := newNode(t, guard.Options{MaxRunning: 1})
+	first := n.start(task(0, "sleep", "1000"))
+	n.awaitKnown(t, 0)
+	if r := n.run(t, task(1, "true")); r.Outcome != sched.Lost || !strings.Contains(r.Reason, "the limit is 1") || !strings.Contains(r.Reason, "raise the node's max_processes") {
+		t.Errorf("%+v", r)
+	}
+	n.Kill(id(0))
+	<-first
+	if r := n.run(t, task(2, "true")); r.Outcome != sched.Done {
+		t.Errorf("with room again: %+v", r)
+	}
+}
