@@ -2,6 +2,7 @@ package executors
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -21,6 +22,7 @@ type application struct {
 	known       map[string]bool     // ids in ended and executors
 	last        int
 	over        bool // its executors are stopped and nothing more starts
+	retiring    int  // goroutines that remove folders of it; one that forgets it stays counted
 	folder      string
 }
 
@@ -28,16 +30,14 @@ type application struct {
 // them.
 type applications map[string]*application
 
-// use returns a function that reports whether an application needs the file with that
-// SHA-256 sum.
-func (l applications) use() func(sha256 string) bool {
-	used := map[string]bool{}
+// use reports whether an application needs the file with that SHA-256 sum.
+func (l applications) use(sha256 string) bool {
 	for _, a := range l {
-		for _, f := range a.Template.Files {
-			used[f.SHA256] = true
+		if slices.ContainsFunc(a.Template.Files, func(f api.File) bool { return f.SHA256 == sha256 }) {
+			return true
 		}
 	}
-	return func(sha256 string) bool { return used[sha256] }
+	return false
 }
 
 // checkRoom returns why the node cannot run the executor in addition to those it has,

@@ -77,8 +77,7 @@ func (p *preparation) makeLocals() (variable string, refused *end) {
 	return "", nil
 }
 
-// retireLocals removes the local files of an executor that has ended: nobody reads them any more, and
-// one that was killed has not removed them. It needs the lock.
+// retireLocals removes the local files of an executor.
 func (f *folders) retireLocals(app, id string) {
 	f.retire(f.root, app, id, localFolder)
 	for _, root := range f.locals {

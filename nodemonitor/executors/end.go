@@ -64,7 +64,7 @@ func (m *Manager) ended(x *executor, e end) {
 	m.cfg.Logger.Info("an executor has ended", "application", x.app.ID, "executor", x.id, "status", e.status, "reason", e.reason, "ran", e.ran)
 	delete(x.app.executors, x.id)
 	m.keepEnd(x, e)
-	m.folders.retireLocals(x.app.ID, x.id)
+	m.retireLocals(x)
 	m.changed()
 	m.forgetIfOver(x.app)
 	if m.living--; m.living == 0 {
@@ -105,22 +105,46 @@ func (m *Manager) keepEnd(x *executor, e end) {
 	}
 }
 
-// forgetIfOver forgets an application that is over when its last executor has ended. It
-// needs the lock.
-func (m *Manager) forgetIfOver(a *application) {
-	if !a.over || len(a.executors) > 0 || m.apps[a.ID] != a {
-		return
-	}
-	delete(m.apps, a.ID)
-	m.changed()
-	m.cfg.Table.Forget(a.ID)
-	m.folders.retireApplication(a.ID)
-	m.trim()
+// retireLocals removes the local files of an executor that has ended: nobody reads them any more, and one
+// that was killed has not removed them. It needs the lock, and does not wait for the disks.
+func (m *Manager) retireLocals(x *executor) {
+	a := x.app
+	a.retiring++
+	m.work.Go(func() {
+		m.folders.retireLocals(a.ID, x.id)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		a.retiring--
+		m.forgetIfOver(a)
+	})
 }
 
-// trim removes files that no application needs. It needs the lock.
+// forgetIfOver forgets an application that is over when its last executor has ended, and its folders are out
+// of the way: it may be ordered again at once, with the same names. It needs the lock, and does not wait for
+// the disks.
+func (m *Manager) forgetIfOver(a *application) {
+	if !a.over || len(a.executors) > 0 || a.retiring > 0 || m.apps[a.ID] != a {
+		return
+	}
+	a.retiring++
+	m.work.Go(func() {
+		m.folders.retireApplication(a.ID)
+		m.mu.Lock()
+		delete(m.apps, a.ID)
+		m.changed()
+		m.cfg.Table.Forget(a.ID)
+		m.mu.Unlock()
+		m.trim()
+	})
+}
+
+// trim removes files that no application needs.
 func (m *Manager) trim() {
-	if err := m.cfg.Files.Trim(m.apps.use()); err != nil {
+	if err := m.cfg.Files.Trim(func(sha256 string) bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.apps.use(sha256)
+	}); err != nil {
 		m.cfg.Logger.Warn("files of applications could not be removed; remove them by hand", "error", err)
 	}
 }
@@ -136,26 +160,24 @@ func (m *Manager) event(x *executor, e guard.Event) {
 		m.cfg.Logger.Info("an executor runs", "application", x.app.ID, "executor", x.id, "pid", e.Pid, "folder", x.folder)
 	case guard.Ended:
 		if e.Never {
-			m.ended(x, end{reason: "it was stopped before it began"})
+			m.afterEvent(x, end{reason: "it was stopped before it began"})
 			return
 		}
-		m.ended(x, end{status: e.ExitCode(), reason: x.describeEnd(&e) + lastLines(e.Tail), ran: e.Ran})
+		m.afterEvent(x, end{status: e.ExitCode(), reason: x.describeEnd(&e) + lastLines(e.Tail), ran: e.Ran})
 	case guard.Refused:
-		m.refused(x, e.Fault)
+		m.afterEvent(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
 	case guard.Lost:
 		if e.Never {
-			m.refused(x, e.Fault)
+			m.afterEvent(x, *x.refusal(e.Fault.What, "starting its process", e.Fault.Next))
 			return
 		}
-		m.ended(x, end{status: -1, reason: e.Fault.What})
+		m.afterEvent(x, end{status: -1, reason: e.Fault.What})
 	}
 }
 
-// refused removes an executor that the guard could not start. It waits for a look at the disk, which may be
-// slow, while the guard reports other events.
-func (m *Manager) refused(x *executor, f *guard.Fault) {
-	m.work.Go(func() { m.ended(x, *x.refusal(f.What, "starting its process", f.Next)) })
-}
+// afterEvent removes an executor of whose process there is no further event. That may wait for a look at the
+// disk, while the guard reports events of others.
+func (m *Manager) afterEvent(x *executor, e end) { m.work.Go(func() { m.ended(x, e) }) }
 
 // refusal returns the end of an executor that cannot run here.
 func (x *executor) refusal(what, tried, next string) *end {

@@ -34,16 +34,20 @@ func folderMode(a *accounts.Accounts) fs.FileMode {
 	return files.Private
 }
 
-// folders removes the folders of executors and applications in the background.
+// folders removes the folders of executors and applications. Any disk may hang meanwhile: whoever holds the
+// manager's lock does not wait for it.
 type folders struct {
-	root    string   // with a folder for each application, which has one for each executor
-	locals  []string // further roots, in local_dirs
-	log     *slog.Logger
-	work    sync.WaitGroup // removals
+	root   string   // with a folder for each application, which has one for each executor
+	locals []string // further roots, in local_dirs
+	log    *slog.Logger
+	work   sync.WaitGroup // removals
+	rename func(from, to string) error
+
+	mu      sync.Mutex // held by the one that renames, so that a disk that hangs holds one thread
 	retired int
 }
 
-// retireApplication removes the folders of an application that is over. It needs the lock.
+// retireApplication removes the folders of an application that is over.
 func (f *folders) retireApplication(id string) {
 	f.retire(f.root, id)
 	for _, root := range f.locals {
@@ -51,12 +55,14 @@ func (f *folders) retireApplication(id string) {
 	}
 }
 
-// retire removes a folder below a root. The application may be ordered again at once, so the folder
-// is renamed first. It needs the lock.
+// retire removes a folder below a root. The application may be ordered again when it returns, so the folder
+// is renamed first.
 func (f *folders) retire(root string, elements ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.retired++
 	folder, aside := filepath.Join(root, filepath.Join(elements...)), fmt.Sprintf(".over-%d", f.retired)
-	switch err := os.Rename(folder, filepath.Join(root, aside)); {
+	switch err := f.rename(folder, filepath.Join(root, aside)); {
 	case err == nil:
 		f.remove(root, aside)
 	case !errors.Is(err, fs.ErrNotExist):

@@ -71,7 +71,7 @@ type Manager struct {
 	cfg  Config
 	ctx  context.Context // ends the preparations
 	stop context.CancelFunc
-	work sync.WaitGroup // watch, preparations, ends that wait for the disk
+	work sync.WaitGroup // watch, preparations, and what waits for a disk
 
 	folders folders
 
@@ -126,7 +126,7 @@ func New(cfg Config) (*Manager, error) {
 	if dirs := os.Getenv("SPARK_LOCAL_DIRS"); dirs != "" && len(roots) == 0 {
 		cfg.Logger.Warn("SPARK_LOCAL_DIRS is ignored: executors of Spark keep their local files in local_dirs of the node, else in their folders below work_dir", "SPARK_LOCAL_DIRS", dirs, "folder", cfg.Folder)
 	}
-	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, log: cfg.Logger}, version: 1, wake: make(chan struct{})}
+	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, log: cfg.Logger, rename: os.Rename}, version: 1, wake: make(chan struct{})}
 	m.none = sync.NewCond(&m.mu)
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.work.Go(m.watch)
