@@ -104,6 +104,44 @@ func TestFoldersOnADiskThatHangs(t *testing.T) {
 	}
 }
 
+// A node whose disk hangs is not lost when it is told to drain: the order says so, and is carried out when the disk
+// answers.
+func TestDrainOfANodeOnADiskThatHangs(t *testing.T) {
+	t.Parallel()
+	const node = "node-0-000"
+	d := mountDisk(t)
+	c := start(t, cluster.Spec{
+		Groups: []int{2}, Slots: 2,
+		Configure: func(config any) {
+			if c, ok := config.(*nodemonitor.Config); ok && c.ID == node {
+				c.WorkDir = d.folder
+			}
+		},
+	})
+	s := scheduler(t, c.Frontends()[0])
+	d.run(t, "fsfreeze", "-f")
+	thaw := sync.OnceFunc(func() { d.run(t, "fsfreeze", "-u") })
+	defer thaw() // a frozen disk would keep the test from ending
+	for range 2 {
+		if _, err := s.DrainNode(t.Context(), node, api.DrainOrder{}); err == nil || !strings.Contains(err.Error(), "its disk does not answer") {
+			t.Errorf("the order was answered with %v", err)
+		}
+	}
+	await.Until(t, "the node takes nothing", func() bool {
+		n := nodeState(t, s, node)
+		return n.State != api.StateUp && strings.Contains(n.Reason, "not answered")
+	}, func() string { return fmt.Sprintf("%+v", nodeState(t, s, node)) })
+	thaw()
+	await.Until(t, "it drains because it was told to", func() bool {
+		n := nodeState(t, s, node)
+		return n.State == api.StateDrained && !strings.Contains(n.Reason, "disk")
+	}, func() string { return fmt.Sprintf("%+v", nodeState(t, s, node)) })
+	if _, err := s.ResumeNode(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, s, node, api.StateUp)
+}
+
 // mountedDisk is a file system of its own, which can be frozen.
 type mountedDisk struct{ root, folder string }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -26,36 +26,65 @@ type drain struct {
 	timer    *time.Timer
 }
 
-// drains passes orders of frontends to the owner goroutine.
-type drains struct{ n *NodeMonitor }
+// drains passes orders of frontends to the owner goroutine. Each is recorded in the work folder first, one at a
+// time, by a goroutine that waits for its disk.
+type drains struct {
+	n         *NodeMonitor
+	recording chan struct{} // holds one
+}
 
 var _ wire.DrainReceiver = drains{}
 
 // Drain implements wire.DrainReceiver.
 func (d drains) Drain(ctx context.Context, o wire.DrainOrder) (wire.DrainReply, error) {
-	n := d.n
-	mailbox := daemon.Mailbox{Name: fmt.Sprintf("node %q", n.cfg.ID), Post: func(do func()) error { return n.loop.Post(event{do: do}) }}
-	tried := "draining it"
-	if o.Resume {
-		tried = "resuming it"
+	ctx, cancel := context.WithTimeout(ctx, disk.DefaultPatience)
+	defer cancel()
+	select {
+	case d.recording <- struct{}{}:
+	case <-ctx.Done():
+		return wire.DrainReply{}, d.n.drainError(api.NotReady, &o, "its disk does not answer, and an earlier order waits for it", "look at that disk, and try again")
 	}
 	type answer struct {
 		reply wire.DrainReply
 		err   error
 	}
-	a, err := daemon.Ask(ctx, mailbox, tried, func() (a answer) {
-		if o.Resume {
-			a.err = n.resume()
-		} else {
-			a.err = n.drain(o)
-		}
-		a.reply = n.drainReply()
-		return a
-	})
-	if err == nil {
-		err = a.err
+	done := make(chan answer, 1)
+	go func() {
+		defer func() { <-d.recording }()
+		r, err := d.n.carryOut(&o)
+		done <- answer{r, err}
+	}()
+	select {
+	case a := <-done:
+		return a.reply, a.err
+	case <-ctx.Done():
+		return wire.DrainReply{}, d.n.drainError(api.NotReady, &o, "its disk does not answer", "look at that disk; the order is carried out when it answers")
 	}
-	return a.reply, err
+}
+
+// carryOut records an order and then carries it out. It is called for one order at a time.
+func (n *NodeMonitor) carryOut(o *wire.DrainOrder) (r wire.DrainReply, err error) {
+	record := n.recordDrain
+	if o.Resume {
+		record = n.recordResume
+	}
+	apply, err := record(o)
+	if err != nil {
+		return r, err
+	}
+	if !n.call(func() { apply(); r = n.drainReply() }) {
+		err = n.drainError(api.NotReady, o, "its node monitor is stopping", "try again when it is back")
+	}
+	return r, err
+}
+
+// drainError returns the error of an order.
+func (n *NodeMonitor) drainError(p api.Problem, o *wire.DrainOrder, what, next string) error {
+	tried := "draining it"
+	if o.Resume {
+		tried = "resuming it"
+	}
+	return &api.Error{Problem: p, What: what, Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: tried, Next: next}
 }
 
 // drainReply returns the state of the node, and what is left there.
@@ -79,8 +108,9 @@ func (n *NodeMonitor) drainState() string {
 	return api.StateUp
 }
 
-// drain begins a drain, or changes the deadline of the current one.
-func (n *NodeMonitor) drain(o wire.DrainOrder) error {
+// recordDrain records that a drain begins, or that its deadline changes, and returns what the owner goroutine
+// does then.
+func (n *NodeMonitor) recordDrain(o *wire.DrainOrder) (apply func(), err error) {
 	d := &drain{}
 	switch {
 	case o.Kill:
@@ -90,11 +120,12 @@ func (n *NodeMonitor) drain(o wire.DrainOrder) error {
 	}
 	if err := d.write(n.drainPath()); err != nil {
 		n.backends.Disk().LookSoon()
-		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording in its work folder that it drains; nothing was changed", Next: "make room there, or make it writable, and try again"}
+		return nil, &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording in its work folder that it drains; nothing was changed", Next: "make room there, or make it writable, and try again"}
 	}
-	n.log.Info("the node drains: it takes nothing new", "deadline", d.Deadline, "attempts", n.owner.workers.Attempts())
-	n.applyDrain(d)
-	return nil
+	return func() {
+		n.log.Info("the node drains: it takes nothing new", "deadline", d.Deadline, "attempts", n.owner.workers.Attempts())
+		n.applyDrain(d)
+	}, nil
 }
 
 // applyDrain makes the parts of the node drain. It runs on the owner goroutine, or before that
@@ -123,28 +154,39 @@ func (n *NodeMonitor) withdrawAttempts() {
 	n.backends.Applications().EndExecutors()
 }
 
-// resume ends a drain.
-func (n *NodeMonitor) resume() error {
-	o := n.owner
-	if o.stopping {
-		return &api.Error{Problem: api.Invalid, What: "its node monitor is stopping, and waits for what runs there", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "start its node monitor again; resume the node then if it still drains"}
+// recordResume records that the drain is over, and returns what the owner goroutine does then.
+func (n *NodeMonitor) recordResume(o *wire.DrainOrder) (apply func(), err error) {
+	if !n.call(func() { err = n.mayResume(o) }) {
+		err = n.drainError(api.NotReady, o, "its node monitor is stopping", "try again when it is back")
 	}
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(n.drainPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording that its drain is over; it goes on draining", Next: "make its work folder writable, and try again"}
+	}
+	return func() {
+		n.endDrainTimer()
+		n.owner.drain = nil
+		n.log.Info("the drain is over")
+		n.applyNothingNew()
+	}, nil
+}
+
+// mayResume returns why there is no drain to end, nil when there is one. It runs on the owner goroutine.
+func (n *NodeMonitor) mayResume(order *wire.DrainOrder) error {
+	o := n.owner
 	if o.diskFault != "" {
 		n.backends.Disk().LookSoon() // it may have been mended just now
 	}
-	if o.drain == nil && o.diskFault != "" {
+	switch {
+	case o.stopping:
+		return n.drainError(api.Invalid, order, "its node monitor is stopping, and waits for what runs there", "start its node monitor again; resume the node then if it still drains")
+	case o.drain == nil && o.diskFault != "":
 		return &api.Error{Problem: api.Invalid, What: "it was not told to drain; it takes nothing because the disk of its work folder does not take what tasks write: " + o.diskFault, Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it; its disk is looked at once more", Next: "make room there, or repair it; the node takes tasks again by itself then"}
+	case o.drain == nil:
+		return n.drainError(api.Invalid, order, "it is not draining and takes tasks already", "there is nothing to do")
 	}
-	if o.drain == nil {
-		return &api.Error{Problem: api.Invalid, What: "it is not draining and takes tasks already", Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it", Next: "there is nothing to do"}
-	}
-	if err := os.Remove(n.drainPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "recording that its drain is over; it goes on draining", Next: "make its work folder writable, and try again"}
-	}
-	n.endDrainTimer()
-	o.drain = nil
-	n.log.Info("the drain is over")
-	n.applyNothingNew()
 	return nil
 }
 

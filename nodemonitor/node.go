@@ -198,7 +198,7 @@ func (n *NodeMonitor) openTracing(deps Deps) (*telemetry.Tracing, error) {
 func (n *NodeMonitor) listen() (err error) {
 	apps := n.backends.Applications()
 	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{
-		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Input: attemptInputs{n.backends}, Executors: apps, Drain: drains{n}, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
+		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Input: attemptInputs{n.backends}, Executors: apps, Drain: drains{n, make(chan struct{}, 1)}, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
 	}, n.codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 		Security: server.Security{Allow: access.For(access.PeerService)},
