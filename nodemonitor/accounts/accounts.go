@@ -28,6 +28,8 @@ type Accounts struct {
 	now    func() time.Time
 	env    []string // from the node monitor's environment and task_env
 
+	looking sync.Mutex // held by the one that looks somebody up, across its I/O; taken before mu
+
 	mu    sync.Mutex
 	known map[asked]finding
 }
@@ -76,41 +78,68 @@ func Own() *Accounts {
 	return a
 }
 
-// Of returns the account under which the processes of a submitter run, or why they do not run here.
+// Of returns the account under which the processes of a submitter run, or why they do not run here. It may read
+// files, and takes as long as that.
 func (a *Accounts) Of(submitter string) (*Account, *guard.Fault) {
+	if as, f, known := a.Remembered(submitter); known {
+		return as, f
+	}
+	a.looking.Lock()
+	defer a.looking.Unlock()
+	if as, f, known := a.Remembered(submitter); known { // by now
+		return as, f
+	}
+	key, _, _ := a.ask(submitter)
+	f := finding{at: a.now()}
+	if f.account, f.fault = a.find(key); f.fault != nil && f.fault.IsShortage() { // which is over soon
+		return f.account, f.fault
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.known) >= remembered {
+		clear(a.known)
+	}
+	a.known[key] = f
+	return f.account, f.fault
+}
+
+// Remembered returns what Of returns, without I/O; known is false when Of would have to look the submitter up.
+func (a *Accounts) Remembered(submitter string) (as *Account, f *guard.Fault, known bool) {
+	key, as, f := a.ask(submitter)
+	if as != nil || f != nil {
+		return as, f, true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found, known := a.known[key]
+	if !known || a.now().Sub(found.at).Abs() >= rememberFor {
+		return nil, nil, false
+	}
+	return found.account, found.fault, true
+}
+
+// ask returns the user who has to be looked up for a submitter, unless the settings alone decide.
+func (a *Accounts) ask(submitter string) (asked, *Account, *guard.Fault) {
 	name := submitter
 	switch {
 	case a == nil:
-		return nil, &guard.Fault{What: "as whom tasks run is not known here", Next: "report this: a node monitor must know it"}
+		return asked{}, nil, &guard.Fault{What: "as whom tasks run is not known here", Next: "report this: a node monitor must know it"}
 	case a.cfg.RunAs == Daemon:
-		return &a.self, nil
+		return asked{}, &a.self, nil
 	case a.cfg.RunAs != Submitter:
 		name = a.cfg.RunAs
 	case submitter == "" && a.cfg.OneMachine:
 		name = a.self.Name
 	case submitter == "":
-		return nil, &guard.Fault{
+		return asked{}, nil, &guard.Fault{
 			What: "nobody has proven who submitted it, so that this node does not know as whom to run it (run_as: submitter)",
 			Next: "submit it with a token, or have the node's run_as name a user for all tasks",
 		}
 	}
 	if own := submitter == "" || a.cfg.UsersFile == ""; own && a.id != 0 && name == a.self.Name {
-		return &a.self, nil
+		return asked{}, &a.self, nil
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := asked{name, name == submitter}
-	f, ok := a.known[key]
-	if now := a.now(); !ok || now.Sub(f.at).Abs() >= rememberFor {
-		if len(a.known) >= remembered {
-			clear(a.known)
-		}
-		f = finding{at: now}
-		if f.account, f.fault = a.find(key); f.fault == nil || !f.fault.IsShortage() { // which is over soon
-			a.known[key] = f
-		}
-	}
-	return f.account, f.fault
+	return asked{name, name == submitter}, nil, nil
 }
 
 // find looks up a user: a submitter in the file of users, where there is one.

@@ -148,6 +148,15 @@ func (r *run) failed(f *guard.Fault) backend.Result {
 	return res
 }
 
+// notAllowed returns the end of an attempt that may not run here as its submitter.
+func (r *run) notAllowed(f *guard.Fault) backend.Result {
+	res := r.failed(f)
+	if res.Outcome == sched.Failed {
+		res.Code = api.CodeNotAllowed
+	}
+	return res
+}
+
 // neverBegan returns the end of an attempt that could not begin here. Where the disk of the node is at
 // fault it is given back and counts for nothing: the next one begins elsewhere. It waits for that disk.
 func (r *run) neverBegan(f *guard.Fault) backend.Result {

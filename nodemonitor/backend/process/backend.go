@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
@@ -101,23 +100,19 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	if f := r.fault(); f != nil {
 		return r.failed(f), true
 	}
-	as, f := b.cfg.Accounts.Of(t.Payload.Submitter)
+	as, f, found := b.cfg.Accounts.Remembered(t.Payload.Submitter)
 	if f != nil {
-		res := r.failed(f)
-		if res.Outcome == sched.Failed {
-			res.Code = api.CodeNotAllowed
-		}
-		return res, true
+		return r.notAllowed(f), true
 	}
 	files, made, err := b.cfg.Logs.Begin(t.ID)
 	if err != nil {
 		return r.failed(&guard.Fault{What: "its logs cannot be kept: " + err.Error(), Next: "report this: an attempt must not start twice"}), true
 	}
-	spec := r.spec(files, as)
-	if !made || r.isStaged() {
-		b.prepare(r, spec, made)
+	if !found || !made || r.isStaged() {
+		b.prepare(r, files, made)
 		return backend.Result{}, false
 	}
+	spec := r.spec(files, as)
 	if f := r.launch(spec); f != nil {
 		b.cfg.Logs.NotTaken(r.spare)
 		b.cfg.Logs.End(t.ID, true)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
@@ -137,4 +139,44 @@ func TestFoldersThatCannotBeMade(t *testing.T) {
 	if r := n.run(t, other); r.Outcome != sched.Failed || !strings.Contains(r.Reason, "there is no room for its logs: no room") || !r.Started.IsZero() {
 		t.Errorf("%+v", r)
 	}
+}
+
+// While the file of users is read, from a disk that hangs, the attempts of a submitter who was looked up a moment
+// ago begin, and others can be killed.
+func TestUsersOnADiskThatHangs(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	path := filepath.Join(t.TempDir(), "users")
+	me := strconv.Itoa(os.Getuid()) + ":" + strconv.Itoa(os.Getgid())
+	if err := os.WriteFile(path, []byte("known: '"+me+"'\nother: '"+me+"'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	as, err := accounts.New(accounts.Config{RunAs: accounts.Submitter, UsersFile: path, AllowRoot: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.cfg.Accounts = as
+	by := func(k int, submitter string) backend.Task {
+		task := task(k, "true")
+		task.Payload.Submitter = submitter
+		return task
+	}
+	if r := n.run(t, by(0, "known")); r.Outcome != sched.Done {
+		t.Fatalf("%+v", r)
+	}
+	if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	waits := n.start(by(1, "other"))
+	if r := n.run(t, by(2, "known")); r.Outcome != sched.Done {
+		t.Errorf("%+v", r)
+	}
+	n.Kill(id(1))
+	if r := <-waits; r.Outcome != sched.Killed {
+		t.Errorf("%+v", r)
+	}
+	answer, err := os.OpenFile(path, os.O_WRONLY, 0) // its reader goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
 	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
 )
@@ -19,10 +20,10 @@ var (
 	errGivenBack = errors.New("it was given back")
 )
 
-// preparation is what is done for an attempt, on a goroutine of its own, before the guard has it: the folder
-// of its job is made, and the files that were sent with it are brought. The disk may hang meanwhile. Whoever
-// ends it reports the end of the attempt at once, and nothing of it begins. The backend's lock guards its
-// state.
+// preparation is what is done for an attempt, on a goroutine of its own, before the guard has it: its user is
+// looked up, the folder of its job is made, and the files that were sent with it are brought. The disk may hang
+// meanwhile. Whoever ends it reports the end of the attempt at once, and nothing of it begins. The backend's
+// lock guards its state.
 //
 //	making the folder ──▶ bringing files ──▶ launched, and suspended again if it was meanwhile
 //	        │               │ ▲              (the guard has it)
@@ -62,29 +63,39 @@ func (b *Backend) whilePrepared(id sched.AttemptID, do func(*preparation)) bool 
 
 // prepare prepares an attempt and then has its process started; made says that the folder of its job is
 // there. The lock is held.
-func (b *Backend) prepare(r *run, spec guard.Spec, made bool) {
+func (b *Backend) prepare(r *run, paths logs.Files, made bool) {
 	ctx, end := context.WithCancelCause(context.Background())
 	over := make(chan struct{})
 	r.preparing = &preparation{end: end, over: over}
 	b.runs[r.task.ID] = r
-	if r.isStaged() {
-		spec.Spare = "" // the folder is there before the process
-		b.cfg.Logs.NotTaken(r.spare)
-	}
 	b.aside.Go(func() {
 		defer close(over)
 		defer end(nil)
-		var failed *backend.Result
-		if !made {
-			failed = r.makeFolder()
-		}
-		if failed == nil && r.isStaged() {
-			failed = r.bring(ctx, &spec)
-		}
+		spec, failed := r.prepared(ctx, paths, made)
 		if result, over := r.begin(ctx, spec, failed); over {
 			b.ended(r, result, false)
 		}
 	})
+}
+
+// prepared returns what the guard is to start once everything is there, or how the attempt ends without.
+func (r *run) prepared(ctx context.Context, paths logs.Files, made bool) (spec guard.Spec, failed *backend.Result) {
+	as, f := r.b.cfg.Accounts.Of(r.task.Payload.Submitter)
+	if f != nil {
+		res := r.notAllowed(f)
+		return spec, &res
+	}
+	if !made {
+		if failed = r.makeFolder(); failed != nil {
+			return spec, failed
+		}
+	}
+	if spec = r.spec(paths, as); r.isStaged() {
+		spec.Spare = "" // the folder is there before the process
+		r.b.cfg.Logs.NotTaken(r.spare)
+		failed = r.bring(ctx, &spec)
+	}
+	return spec, failed
 }
 
 // awaitAll waits for preparations, at most for as long as a disk may take to answer.
