@@ -6,5 +6,6 @@
 //	                     memory, processor      outputs ─▶ size of the folder, every second
 //
 // At the end a sample of the outputs is read through the frontend. Each is whole, byte by byte, or
-// its removal is reported (log_limit removes the oldest); one that is neither is cut.
+// its removal is reported (log_limit removes the oldest); one that is neither, such as one that is
+// longer than what was written, counts as cut.
 package outputs

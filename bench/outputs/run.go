@@ -48,7 +48,7 @@ type Result struct {
 	Checked     int            `json:"checked"`      // outputs that were read at the end
 	Whole       int            `json:"whole"`        // of them
 	Removed     int            `json:"removed"`      // of them, which is reported
-	Cut         int            `json:"cut"`          // of them, which is neither
+	Cut         int            `json:"cut"`          // of them, which is neither: a part is missing, or there is more than was written
 }
 
 // Check refuses options that cannot work.
@@ -193,8 +193,13 @@ func (o *Options) sample() (tasks []int) {
 	return tasks
 }
 
+// outputReader reads pieces of tasks' outputs, as a frontend does.
+type outputReader interface {
+	TaskLog(context.Context, wire.LogRequest) (wire.LogChunk, error)
+}
+
 // read reads a sample of the outputs.
-func (o *Options) read(ctx context.Context, f *wire.SchedulerClient, jobs []string, r *Result) error {
+func (o *Options) read(ctx context.Context, f outputReader, jobs []string, r *Result) error {
 	for _, task := range o.sample() {
 		found, err := o.readOne(ctx, f, jobs[task/jobTasks], task%jobTasks)
 		if err != nil {
@@ -206,7 +211,7 @@ func (o *Options) read(ctx context.Context, f *wire.SchedulerClient, jobs []stri
 			r.Whole++
 		case removed:
 			r.Removed++
-		case cut:
+		case other:
 			r.Cut++
 		}
 	}
@@ -219,29 +224,34 @@ type state int
 const (
 	whole   state = iota
 	removed       // which is reported
-	cut
+	other         // than what the task wrote: a part of it, more, or something else
 )
 
 // readOne reads the output of a task and compares it with what the task wrote.
-func (o *Options) readOne(ctx context.Context, f *wire.SchedulerClient, job string, task int) (state, error) {
+func (o *Options) readOne(ctx context.Context, f outputReader, job string, task int) (state, error) {
 	line := strconv.Itoa(task) + "\n"
-	for at := int64(0); at < o.Bytes; {
+	for at := int64(0); ; {
 		c, err := f.TaskLog(ctx, wire.LogRequest{Job: job, Task: task, Stream: "stdout", Offset: at, Limit: 1 << 20})
 		if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.NotFound {
 			return removed, nil
 		}
 		if err != nil {
-			return cut, err
+			return other, err
 		}
-		if len(c.Data) == 0 {
-			return cut, nil
+		if c.Size != o.Bytes || c.Missing > 0 {
+			return other, nil
 		}
 		for i, b := range c.Data {
 			if b != line[(at+int64(i))%int64(len(line))] {
-				return cut, nil
+				return other, nil
 			}
 		}
 		at += int64(len(c.Data))
+		switch {
+		case at >= o.Bytes:
+			return whole, nil
+		case len(c.Data) == 0:
+			return other, nil
+		}
 	}
-	return whole, nil
 }
