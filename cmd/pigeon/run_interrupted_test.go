@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -149,4 +151,27 @@ func TestRunInterruptedWithoutAJob(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Who submits a job and closes the pipe before its id is written learns the id all the same, and that
+// the job was accepted: the signal of the pipe would end the program without a word.
+func TestSubmitIntoAClosedPipe(t *testing.T) {
+	f := startFake(t, &fakeFrontend{})
+	for _, format := range []string{"text", "json"} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "submit", "--key", "k", "--frontend", f.address, "-o", format, "--", "true")
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = w, &errs
+		err = errors.Join(r.Close(), cmd.Start(), w.Close())
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, failed := errors.AsType[*exec.ExitError](cmd.Wait())
+		if !failed || end.ExitCode() != exitBrokenPipe || !strings.Contains(errs.String(), "job k was accepted, and its id could not be written: ") {
+			t.Errorf("-o %s: %v: %s; want status %d and the id", format, end, errs.String(), exitBrokenPipe)
+		}
+	}
 }

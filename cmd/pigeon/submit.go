@@ -207,7 +207,6 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 }
 
 func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output outputFormat) error {
-	out := cmd.OutOrStdout()
 	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
@@ -216,23 +215,15 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 		})
 	}
 	id := job.ID
-	if output == outputJSON {
-		err = writeJSON(out, submitted{Job: id, Duplicate: duplicate, Frontend: job.Frontend().Address})
-	} else {
-		_, err = fmt.Fprintln(out, id)
-		if duplicate {
-			sayKnown(cmd.ErrOrStderr(), id)
-		}
-	}
-	if err != nil { // a script that runs it again must know that it need not
-		return fmt.Errorf("job %s was accepted, and its id could not be written: %w", id, err)
+	if err := printSubmitted(cmd, &submitted{Job: id, Duplicate: duplicate, Frontend: job.Frontend().Address}, output); err != nil {
+		return err
 	}
 	if !f.wait {
 		return nil
 	}
 	err = waitAndPrint(cmd.Context(), job, cmd.ErrOrStderr(), func(s api.Status) error {
 		if output == outputJSON {
-			return writeJSON(out, s)
+			return writeJSON(cmd.OutOrStdout(), s)
 		}
 		return printEnd(cmd.ErrOrStderr(), &s)
 	})
@@ -241,6 +232,29 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	}
 	if err == nil || errors.Is(err, silentError{exitFailed}) { // it has ended
 		err = cmp.Or(err, collect(cmd.Context(), &collection{job, len(r.Tasks), f.collect, r.Stage}, cmd.ErrOrStderr()))
+	}
+	return err
+}
+
+// printSubmitted prints the id of a job that was accepted. Its user must learn it also where
+// standard output takes nothing: who runs the command again would have the job twice.
+func printSubmitted(cmd *cobra.Command, s *submitted, output outputFormat) (err error) {
+	defer failBrokenPipes()()
+	if output == outputJSON {
+		err = writeJSON(cmd.OutOrStdout(), s)
+	} else {
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), s.Job)
+		if s.Duplicate {
+			sayKnown(cmd.ErrOrStderr(), s.Job)
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("job %s was accepted, and its id could not be written: %w", s.Job, err)
+	if isBrokenPipe(err) {
+		_ = printTo(cmd.ErrOrStderr(), "pigeon: %v\n", err)
+		return silentError{exitBrokenPipe}
 	}
 	return err
 }
