@@ -19,11 +19,26 @@ type application struct {
 	lastContact time.Time // with its frontend
 	executors   map[string]*executor
 	ended       []wire.HeldExecutor // the oldest first
-	known       map[string]bool     // ids in ended and executors
+	known       map[string]bool     // ids in ended, executors and the last order: none of them begins again
 	last        int
 	over        bool // its executors are stopped and nothing more starts
 	retiring    int  // goroutines that remove folders of it; one that forgets it stays counted
 	folder      string
+}
+
+// forget forgets the ids that the order does not list, and of which nothing is held.
+func (a *application) forget(o *wire.Order) {
+	known := make(map[string]bool, len(o.Executors)+len(a.ended))
+	for _, id := range o.Executors {
+		known[id] = true
+	}
+	for id := range a.executors {
+		known[id] = true
+	}
+	for i := range a.ended {
+		known[a.ended[i].State.ID] = true
+	}
+	a.known = known
 }
 
 // applications are the applications of a node by their ids. The manager's lock guards

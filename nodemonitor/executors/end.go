@@ -100,7 +100,6 @@ func (m *Manager) keepEnd(x *executor, e end) {
 		m.folders.remove(m.cfg.Folder, a.ID, a.ended[n-1].State.ID)
 	}
 	if len(a.ended) > maxEnded {
-		delete(a.known, a.ended[0].State.ID) // no current order lists it
 		a.ended = append(a.ended[:0:0], a.ended[1:]...)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -244,5 +245,28 @@ func TestClose(t *testing.T) {
 	}
 	if h := w.Held(); len(h.Applications) != 0 {
 		t.Errorf("%+v", h)
+	}
+}
+
+// An executor starts once, even if so many have ended since that the node does not name its end any
+// more: a frontend may repeat an order before it has learned of any end.
+func TestRepeatedOrderAfterManyEnds(t *testing.T) {
+	w := newWorld(t, func(c *executors.Config) { c.Memory = 100_000 })
+	starts := filepath.Join(t.TempDir(), "starts")
+	a := shell("app", "echo started >> "+starts)
+	var ids []string
+	for i := range 130 {
+		ids = append(ids, strconv.Itoa(i))
+	}
+	w.order(a, ids...)
+	ended := func(h wire.Holdings) bool {
+		return !slices.ContainsFunc(h.Applications[0].Executors, func(x wire.HeldExecutor) bool { return x.State.State != api.ExecutorExited })
+	}
+	w.await("all have ended", ended)
+	w.order(a, append(ids, "130")...)
+	w.await("all have ended again", ended)
+	text, err := os.ReadFile(starts)
+	if lines := strings.Fields(string(text)); len(lines) != len(ids)+1 || err != nil {
+		t.Errorf("%d executors were started, want %d, %v", len(lines), len(ids)+1, err)
 	}
 }

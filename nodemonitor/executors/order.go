@@ -92,6 +92,7 @@ func (m *Manager) follow(a *application, o *wire.Order) {
 			m.begin(a, id)
 		}
 	}
+	a.forget(o)
 }
 
 // begin starts an executor, or refuses it. It needs the lock.
