@@ -37,9 +37,20 @@ final class Frontends(first: Seq[Address]) {
     if (next >= 0) at = next
   }
 
-  /** Adds the frontends that a reply names; a text that is not an address is ignored. */
+  /**
+   * Adds the frontends that a reply names; a text that is not an address is ignored. Where there is
+   * no room for them, those leave that were added first: frontends that restart at new addresses
+   * would otherwise fill the list with old ones. The first ones and the one in use stay.
+   */
   def add(addresses: Seq[String]): Unit = synchronized {
-    val fresh = addresses.flatMap(a => Address.parse(a)).filterNot(known.contains).distinct
+    val named = addresses.flatMap(a => Address.parse(a)).distinct
+    val fresh = named.filterNot(known.contains)
+    val using = current
+    val excess = known.size + fresh.size - MasterUrl.MaxFrontends
+    val leaving = known.filterNot(a => first.contains(a) || a == using || named.contains(a))
+      .take(math.max(0, excess)).toSet
+    known = known.filterNot(leaving)
     known = known ++ fresh.take(math.max(0, MasterUrl.MaxFrontends - known.size))
+    at = known.indexOf(using)
   }
 }

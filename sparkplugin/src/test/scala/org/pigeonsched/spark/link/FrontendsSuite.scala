@@ -38,4 +38,17 @@ class FrontendsSuite extends AnyFunSuite {
     f.add((1 to 2 * MasterUrl.MaxFrontends).map(i => s"h$i:1"))
     assert(f.all.size == MasterUrl.MaxFrontends)
   }
+
+  test("frontends that restart at new addresses do not fill the list with old ones") {
+    val f = new Frontends(Seq(a, b))
+    f.failed(a)
+    val restarts = 3 * MasterUrl.MaxFrontends
+    (1 to restarts).foreach(i => f.add(Seq(s"h$i:1")))
+    assert(f.current == b && f.all.take(2) == Seq(a, b))
+    assert(f.all.size == MasterUrl.MaxFrontends && f.all.last == Address(s"h$restarts", 1))
+    f.moved(b, "leader:1")
+    assert(f.current == Address("leader", 1), "the list is full")
+    f.add((1 to MasterUrl.MaxFrontends).map(i => s"g$i:1"))
+    assert(f.current == Address("leader", 1), "the one in use stays")
+  }
 }
