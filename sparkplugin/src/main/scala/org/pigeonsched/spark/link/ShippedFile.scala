@@ -38,8 +38,11 @@ final class ShippedFile private (val name: String, content: Array[Byte], val sha
 
 object ShippedFile {
 
-  /** The maximum that one call carries. */
-  val ChunkBytes: Int = 1024 * 1024
+  /**
+   * The maximum that one call carries. It has to pass within the time for which the link waits for
+   * an answer (3 s at first), also where the driver's host sends only some 22 kB a second.
+   */
+  val ChunkBytes: Int = 64 * 1024
 
   def of(name: String, path: File): ShippedFile = {
     val content = Files.readAllBytes(path.toPath)

@@ -161,6 +161,23 @@ class ApplicationLinkSuite extends AnyFunSuite with Eventually with TimeLimits {
     finally Files.delete(path)
   }
 
+  test("a file is sent over a link on which it takes longer than the wait for an answer") {
+    val path = Files.createTempFile("plugin", ".jar")
+    val content = Array.tabulate[Byte](600000)(_.toByte)
+    try withFrontends(1) { case Seq(frontend) =>
+        Files.write(path, content)
+        val file = ShippedFile.of("plugin.jar", path.toFile)
+        frontend.missing = file.sha256
+        frontend.bytesASecond = 150000
+        assert(file.size * 1000 / frontend.bytesASecond > ApplicationLink.FirstAnswerMillis)
+        val l = linkWith(Seq(file), frontend.address)
+        l.start(1)
+        l.close()
+        assert(frontend.received.toByteArray.sameElements(content))
+      }
+    finally Files.delete(path)
+  }
+
   test("a rejected application is informed once, and makes no more calls") {
     val frontend = new FakeFrontend().start()
     try {

@@ -53,6 +53,9 @@ final class FakeFrontend(tls: Option[SSLContext] = None)
   /** The SHA-256 of a file that it lacks until it is sent; empty for none. */
   @volatile var missing = ""
 
+  /** How fast files arrive, as over a slow link; 0: at once. */
+  @volatile var bytesASecond = 0L
+
   /** The bytes of files that were sent. */
   val received = new ByteArrayOutputStream
 
@@ -137,6 +140,7 @@ final class FakeFrontend(tls: Option[SSLContext] = None)
     received.synchronized {
       val piece = new Array[Byte](data.remaining)
       data.get(piece)
+      if (bytesASecond > 0) Thread.sleep(1000L * piece.length / bytesASecond)
       received.write(piece)
       missing = ""
       received.size.toLong
