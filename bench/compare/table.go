@@ -3,14 +3,14 @@ package compare
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 
 // Table prints the ratios of completion times for a terminal.
 func (c *Comparison) Table(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	t := textcolumns.NewTable(w)
 	reference := c.Manifest.Policies[0]
 	fmt.Fprintf(t, "trace\tload\tclass\tpolicy\tmean / %s\tp50\tp90\tp99\tmean (s)\t\n", reference)
 	rows := c.Rows()

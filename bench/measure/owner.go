@@ -6,9 +6,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 
 // OwnerResult is what the jobs of one owner got.
@@ -93,7 +93,7 @@ func OwnerTable(dst io.Writer, r *Result) error {
 	slices.SortStableFunc(list, func(a, b OwnerResult) int {
 		return -compareNumbers(a.Short.Used+a.Long.Used, b.Short.Used+b.Long.Used)
 	})
-	t := tabwriter.NewWriter(dst, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := textcolumns.NewRightTable(dst)
 	fmt.Fprintln(t, "owner\tweight\tshort jobs\tmean\tp99\tused\tof its share\tlong jobs\tmean\tp99\tused\tof its share\t")
 	for i, o := range list {
 		if i == ownersShown {

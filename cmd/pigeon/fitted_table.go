@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 
 // column is one of a table that fits a terminal.
@@ -21,9 +23,6 @@ type fitted struct {
 	colours []int // of the rows, for the column coloured
 	painted int   // the column that has a colour
 }
-
-// columnGap separates two columns.
-const columnGap = "  "
 
 func (f *fitted) add(colour int, cells ...string) {
 	for i := range cells {
@@ -51,9 +50,9 @@ func (f *fitted) write(out io.Writer, t terminal) error {
 func (f *fitted) fit(width int) []int {
 	widths := make([]int, len(f.columns))
 	for i, c := range f.columns {
-		widths[i] = widthOf(c.head)
+		widths[i] = textcolumns.Width(c.head)
 		for _, row := range f.rows {
-			widths[i] = max(widths[i], widthOf(row[i]))
+			widths[i] = max(widths[i], textcolumns.Width(row[i]))
 		}
 	}
 	for width > 0 && total(widths) > width {
@@ -87,9 +86,9 @@ func (f *fitted) grow(widths []int, width int) {
 		if widths[i] == 0 || c.least == 0 {
 			continue
 		}
-		want := widthOf(c.head)
+		want := textcolumns.Width(c.head)
 		for _, row := range f.rows {
-			want = max(want, widthOf(row[i]))
+			want = max(want, textcolumns.Width(row[i]))
 		}
 		widths[i] = min(want, widths[i]+max(0, width-total(widths)))
 	}
@@ -99,10 +98,10 @@ func total(widths []int) int {
 	sum := 0
 	for _, w := range widths {
 		if w > 0 {
-			sum += w + len(columnGap)
+			sum += w + len(textcolumns.Gap)
 		}
 	}
-	return max(0, sum-len(columnGap))
+	return max(0, sum-len(textcolumns.Gap))
 }
 
 // widest returns the widest column that may still be cut, -1 for none.
@@ -142,11 +141,11 @@ func (f *fitted) line(b *strings.Builder, widths []int, t terminal, colour int, 
 		if t.width > 0 { // what cannot be cut ends at the edge
 			w = min(w, left)
 		}
-		text, pad := shortened(cell(i), w), ""
-		if i != last && (t.width == 0 || left > w+len(columnGap)) {
-			pad = strings.Repeat(" ", max(0, w-widthOf(text))) + columnGap
+		text, pad := textcolumns.Shortened(cell(i), w), ""
+		if i != last && (t.width == 0 || left > w+len(textcolumns.Gap)) {
+			pad = strings.Repeat(" ", max(0, w-textcolumns.Width(text))) + textcolumns.Gap
 		}
-		left -= w + len(columnGap)
+		left -= w + len(textcolumns.Gap)
 		if i == f.painted {
 			text = t.paint(text, colour)
 		}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"errors"
-	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 
 // Names in any script leave the columns behind them where the head has them: a terminal shows a
@@ -39,8 +37,29 @@ func TestTablesAlignNamesOfAnyScript(t *testing.T) {
 		}
 		sameColumn(t, out.String(), "STATE", string(api.StateRunning))
 		for line := range strings.Lines(out.String()) {
-			if n := widthOf(strings.TrimRight(line, "\n")); width > 0 && n > width {
+			if n := textcolumns.Width(strings.TrimRight(line, "\n")); width > 0 && n > width {
 				t.Errorf("%d wide: a line takes %d columns: %q", width, n, line)
+			}
+		}
+	}
+}
+
+// Owners of any script leave the figures of a trace and of a run where those of the others are.
+func TestFiguresOfOwnersOfAnyScript(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "jobs.tr")
+	if err := os.WriteFile(trace, []byte("0 1 1 1 owner=夜間/花子\n1 1 1 1 owner=te\u0301le\u0301\n2 1 1 1 owner=bob\n"), 0o600); err != nil { //nolint:gosmopolitan // the same
+		t.Fatal(err)
+	}
+	for _, argv := range [][]string{{"trace", "inspect", trace}, {"sim", "--trace", trace}} {
+		_, text, _ := pigeon(t, argv...)
+		_, owners, _ := strings.Cut(text, " owner ")
+		lines := strings.Split(owners, "\n")
+		if len(lines) < 4 {
+			t.Fatalf("%v:\n%s", argv, text)
+		}
+		for _, line := range lines[1:4] {
+			if got, want := shownColumns(line), shownColumns(lines[1]); got != want {
+				t.Errorf("%v: a line ends in column %d, want %d:\n%s", argv, got, want, owners)
 			}
 		}
 	}
@@ -72,36 +91,4 @@ func shownColumns(text string) int {
 		}
 	}
 	return columns
-}
-
-// Where each character takes one column, a table is what text/tabwriter makes of it.
-func TestTableIsThatOfTabwriter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab \t\t\n")), 0, 60, -1).Draw(t, "text") + "\n"
-		var got, want strings.Builder
-		w, reference := newTable(&got), tabwriter.NewWriter(&want, 0, 0, 2, ' ', 0)
-		for _, to := range []io.Writer{w, reference} {
-			if _, err := io.WriteString(to, text); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := errors.Join(w.Flush(), reference.Flush()); err != nil || got.String() != want.String() {
-			t.Errorf("%v, %q, want %q", err, got.String(), want.String())
-		}
-	})
-}
-
-func TestShortened(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		most int
-		want string
-	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"abcd", 1, "…"}, {"abcd", 0, "…"},
-		{"夜間", 4, "夜間"}, {"夜間", 3, "夜…"}, {"夜間", 2, "…"}, {"e\u0301e\u0301e\u0301", 3, "e\u0301e\u0301e\u0301"}, {"e\u0301e\u0301e\u0301", 2, "e\u0301…"}, //nolint:gosmopolitan // the same
-	} {
-		if got := shortened(c.text, c.most); got != c.want {
-			t.Errorf("%q in %d columns: %q, want %q", c.text, c.most, got, c.want)
-		}
-	}
 }

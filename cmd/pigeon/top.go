@@ -12,6 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/spf13/cobra"
 )
 
@@ -198,7 +199,7 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 	}
 	for _, line := range head {
 		if screen.width > 0 {
-			line = shortened(line, screen.width)
+			line = textcolumns.Shortened(line, screen.width)
 		}
 		if _, err := fmt.Fprintln(out, line); err != nil {
 			return fmt.Errorf("output could not be written: %w", err)
@@ -238,7 +239,7 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 	if len(whole) > 0 && left >= 0 {
 		line := "and " + strings.Join(whole, ", ")
 		if screen.width > 0 {
-			line = shortened(line, screen.width)
+			line = textcolumns.Shortened(line, screen.width)
 		}
 		_, failed := fmt.Fprintln(out, line)
 		err = errors.Join(err, failed)

@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/spf13/cobra"
 )
 
@@ -111,7 +111,7 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 func (s summary) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d jobs, %d tasks, %.6g s of work, arriving within %.6g s\n", s.Trace, s.Jobs, s.Tasks, s.Work, s.Span)
 	fmt.Fprintf(out, "load %.3f on %d workers; a job is short up to a mean task duration of %g s\n\n", s.Load, s.Workers, s.Cutoff)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	w := textcolumns.NewRightTable(out)
 	fmt.Fprintln(w, "class\tjobs\ttasks\twork\t\ttasks of a job: p50\tp90\tp99\tmax\t\ttask seconds: p50\tp90\tp99\tmax\t")
 	for _, row := range []struct {
 		name string

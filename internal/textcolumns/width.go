@@ -1,4 +1,4 @@
-package main
+package textcolumns
 
 import (
 	"unicode"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/text/width"
 )
 
-// widthOf returns how many columns of a terminal a printable text takes.
-func widthOf(text string) int {
+// Width returns how many columns of a terminal a printable text takes.
+func Width(text string) int {
 	columns := 0
 	for _, r := range text {
 		columns += widthOfRune(r)
@@ -31,10 +31,10 @@ func widthOfRune(r rune) int {
 	return 1
 }
 
-// shortened returns as much of a text as takes at most the given number of columns, an ellipsis last
+// Shortened returns as much of a text as takes at most the given number of columns, an ellipsis last
 // where some is left out.
-func shortened(text string, most int) string {
-	if widthOf(text) <= most {
+func Shortened(text string, most int) string {
+	if Width(text) <= most {
 		return text
 	}
 	end, left := 0, most-1 // one for the ellipsis
