@@ -35,6 +35,7 @@ func TestSim(t *testing.T) {
 		{"sim --trace gen:ec2,jobs=50 --group-sizes 6,4,2 --weight 3 -o json", exitDone, `"workers":12,"groups":3,"jobs":50,`, ""},
 		{"sim --trace gen:ec2,jobs=50 --seed 4 --seeds 2", exitDone, "pigeon, seed 5", ""},
 		{"sim --trace gen:ec2,jobs=50 --clairvoyant -o json", exitDone, `"clairvoyant":{"short":`, ""},
+		{"sim --trace gen:ec2,jobs=50 --clairvoyant", exitDone, "(clairvoyant)  ", ""},
 		{"sim --faults 7 --workers 12 --policy pigeon --policy kairos", exitDone, "ok        every accepted job ends, once (30)", ""},
 		{"sim --faults 7 --workers 12 --jobs 5 --fault-kinds crash-node --fault-time 9s", exitDone, "dies and restarts after", ""},
 		{"sim --faults master-every=10s,standby=1s --workers 12 --jobs 40", exitDone, "40 of 40 jobs completed", ""},
