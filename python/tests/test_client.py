@@ -13,6 +13,7 @@ from typing import Any
 from unittest import mock
 
 from pigeonsched import AsyncClient, Client, Command, JobFailedError, PigeonError, Problem, TaskFile
+from pigeonsched.progress import Bar
 from tests.cluster import PATIENCE, WithCluster, raised
 
 
@@ -165,6 +166,13 @@ class ClientTest(WithCluster):
             job.wait(PATIENCE, progress=True)
         self.assertTrue(errors.getvalue().startswith(f"job {job.id}: 0 of 3 tasks\n"), errors.getvalue())
         self.assertIn("3 of 3 tasks\n", errors.getvalue())
+
+    def test_progress_in_steps_of_any_size(self) -> None:
+        out = io.StringIO()
+        with mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}), contextlib.redirect_stderr(out), Bar(1000, "steps") as bar:
+            for done in (7, 133, 155, 199, 201, 999, 1000):
+                bar.show(done)
+        self.assertEqual([line.split()[1] for line in out.getvalue().splitlines()], ["0", "133", "201", "999", "1000"])
 
     def test_progress_with_tqdm(self) -> None:
         errors = io.StringIO()

@@ -13,6 +13,7 @@ class Bar:
     def __init__(self, total: int, title: str) -> None:
         self._total, self._title = total, title
         self._shown = 0
+        self._printed = -1  # tenths, in the last line
         self._tqdm: Any = None
         try:
             from tqdm.auto import tqdm
@@ -38,9 +39,11 @@ class Bar:
             self._print()
 
     def _print(self) -> None:
-        # On a terminal the line is overwritten; elsewhere a line is printed at each tenth.
+        # On a terminal the line is overwritten; elsewhere a line is printed when another tenth has ended.
         terminal = sys.stderr.isatty()
-        if terminal or self._shown in (0, self._total) or self._shown % max(self._total // 10, 1) == 0:
+        tenths = 10 * self._shown // max(self._total, 1)
+        if terminal or tenths > self._printed:
+            self._printed = tenths
             print(f"{self._title}: {self._shown} of {self._total} tasks", end="\r" if terminal else "\n", file=sys.stderr, flush=True)
 
     def close(self) -> None:
