@@ -167,3 +167,27 @@ func TestPanelAsksNothingWhileHidden(t *testing.T) {
 	b.Text(`show("visible")`)
 	b.Await(`asked > 1`, `asked`)
 }
+
+// The shares of owners that are in view are read on after the tab was hidden for a while.
+func TestSharesAreReadAgainAfterTheTabWasHidden(t *testing.T) {
+	t.Parallel()
+	b := chromiumtest.Open(t, served(t, small()), 1280, 1000)
+	b.Await(live, whole)
+	b.Text(`{
+		const ask = fetch, wait = setTimeout;
+		window.asked = 0;
+		window.fetch = (url, options) => { asked += String(url).includes("page/shares"); return ask(url, options); };
+		window.setTimeout = f => wait(f, 0); // all pauses are short
+		window.pauses = n => n ? setTimeout(() => pauses(n - 1)) : (window.over = true);
+		window.show = state => {
+			Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+			document.dispatchEvent(new Event("visibilitychange"));
+		};
+	}`)
+	b.Text(scrollToShares)
+	b.Await(`asked > 1`, `asked`)
+	b.Text(`show("hidden"); pauses(100)`)
+	b.Await(`window.over`, `asked`)
+	b.Text(`asked = 0; show("visible")`)
+	b.Await(`asked > 1`, `asked`)
+}

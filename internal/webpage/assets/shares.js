@@ -12,6 +12,7 @@ export class Shares {
       this.visible = entries[entries.length - 1].isIntersecting;
       if (this.visible) this.ask();
     }).observe(host);
+    document.addEventListener("visibilitychange", () => this.ask());
   }
 
   async ask() {
