@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -175,6 +176,42 @@ func TestReportWithoutLongJobs(t *testing.T) {
 	}
 	if text := out.String(); strings.Contains(text, "- %") || !strings.Contains(text, " % | - | ") {
 		t.Errorf("the table of costs:\n%s", text[strings.Index(text, "| simulated "):])
+	}
+}
+
+// Seeds that draw no long job are left out of the figures of long jobs, the first one too, and the
+// report says how many are left.
+func TestSeedsWithoutLongJobs(t *testing.T) {
+	p := small()
+	p.Traces, p.Loads = []string{"gen:ec2,jobs=100"}, nil
+	p.Base.Workload.Resample, p.Base.Seeds = 8, 6
+	p.Base.Seed = 10
+	c := compared(t, p)
+	with := 0
+	for s := range p.Base.Seeds {
+		if c.Cells[0].Policies[0].Results[s].Long.Jobs > 0 {
+			with++
+		}
+	}
+	if with == 0 || with == p.Base.Seeds {
+		t.Fatalf("%d of %d seeds have long jobs; choose others", with, p.Base.Seeds)
+	}
+	long := 0
+	for _, r := range c.Rows() {
+		if r.Class == 0 {
+			continue
+		}
+		long++
+		if r.Seeds != with || math.IsNaN(float64(r.Value.Mean)) || math.IsNaN(float64(r.Relative.Mean)) {
+			t.Errorf("%+v, want figures of %d seeds", r, with)
+		}
+	}
+	var out bytes.Buffer
+	if err := errors.Join(c.Report(&out), c.Figures(t.TempDir())); err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("long jobs, completion (of %d of %d seeds; the others drew none)", with, p.Base.Seeds); long == 0 || !strings.Contains(out.String(), want) {
+		t.Errorf("%d rows of long jobs; want %q in\n%s", long, want, out.String())
 	}
 }
 

@@ -91,6 +91,9 @@ func (c *Comparison) CellReports() (list []cellReport) {
 // completions is the table of one class: ratios of every policy and reference, and times.
 func (c *Comparison) completions(class string, rows []Row) markdown.Table {
 	t := markdown.Table{Head: []string{class + " jobs, completion", "mean / " + c.Manifest.Policies[0], "p50", "p90", "p99", "mean (s)", "p50 (s)", "p90 (s)", "p99 (s)"}}
+	if len(rows) > 0 && rows[0].Seeds < c.Manifest.Seeds {
+		t.Head[0] += fmt.Sprintf(" (of %d of %d seeds; the others drew none)", rows[0].Seeds, c.Manifest.Seeds)
+	}
 	for start := range rows {
 		r := rows[start]
 		if r.Of != "completion" || r.What != "mean" {

@@ -1,6 +1,10 @@
 package compare
 
-import "github.com/pigeon-sched/pigeon/bench/measure"
+import (
+	"math"
+
+	"github.com/pigeon-sched/pigeon/bench/measure"
+)
 
 // Row is one figure of one policy, or reference, on one cell.
 type Row struct {
@@ -46,16 +50,19 @@ func (c *Comparison) Rows() (rows []Row) {
 	return rows
 }
 
+// rows returns the figures of a class, over the seeds whose workloads have jobs of it: a workload
+// that is drawn may have none.
 func (r *CellResult) rows(cell, c int) (rows []Row) {
-	first := r.Policies[0].Results
-	if first[0].Class(c).Jobs == 0 {
+	seeds := r.seedsWith(c)
+	if len(seeds) == 0 {
 		return nil
 	}
+	first := pick(r.Policies[0].Results, seeds)
 	for k := range r.Policies {
 		p := &r.Policies[k]
 		for _, q := range measured() {
 			rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeSim, Policy: p.Policy, Class: c, Of: q.name},
-				distributions(p.Results, c, q), distributions(first, c, q))...)
+				distributions(pick(p.Results, seeds), c, q), distributions(first, c, q))...)
 		}
 	}
 	completion := measured()[0]
@@ -64,11 +71,14 @@ func (r *CellResult) rows(cell, c int) (rows []Row) {
 		of   []measure.ByClass
 	}{{LongestTask, r.Longest}, {Clairvoyant, r.Clairvoyant}} {
 		var ds []*measure.Distribution
-		for s := range b.of {
+		for _, s := range seeds {
 			ds = append(ds, b.of[s].Class(c))
 		}
 		rows = append(rows, compareAll(Row{Cell: cell, Mode: ModeReference, Policy: b.name, Class: c, Of: completion.name},
 			ds, distributions(first, c, completion))...)
+	}
+	if seeds[0] != 0 { // that of the live runs
+		return rows
 	}
 	for k := range r.Policies {
 		p := &r.Policies[k]
@@ -80,6 +90,24 @@ func (r *CellResult) rows(cell, c int) (rows []Row) {
 		}
 	}
 	return rows
+}
+
+// seedsWith returns the indices of the seeds whose workloads have jobs of a class.
+func (r *CellResult) seedsWith(c int) (seeds []int) {
+	for s := range r.Longest {
+		if !math.IsNaN(float64(r.Longest[s].Class(c).Mean)) {
+			seeds = append(seeds, s)
+		}
+	}
+	return seeds
+}
+
+// pick returns the results with these indices.
+func pick(results []measure.Result, indices []int) (picked []measure.Result) {
+	for _, i := range indices {
+		picked = append(picked, results[i])
+	}
+	return picked
 }
 
 func distributions(results []measure.Result, c int, q quantity) (ds []*measure.Distribution) {
