@@ -215,6 +215,32 @@ func TestSeedsWithoutLongJobs(t *testing.T) {
 	}
 }
 
+// Jobs that take no time leave figures out, not the report: those of a class, or all of them.
+func TestNoTimeAtAll(t *testing.T) {
+	for name, want := range map[string]struct {
+		text    string
+		figures int
+	}{
+		"some":    {"0 2 0 0 0\n0 1 0 0\n1 1 2 2\n", 3},
+		"nothing": {"0 2 0 0 0\n1 1 0 0\n", 0},
+	} {
+		p := small()
+		p.Delay, p.Loads, p.Base.Seeds = 0, nil, 1
+		p.Traces = []string{filepath.Join(t.TempDir(), name+".tr")}
+		if err := os.WriteFile(p.Traces[0], []byte(want.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, dir := compared(t, p), t.TempDir()
+		if err := c.Write(dir); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, FigureFolder, "*.svg"))
+		if list := c.figureList(); len(list) != want.figures || len(files) != want.figures || err != nil {
+			t.Errorf("%s: %d figures are listed, and %d drawn, want %d: %v", name, len(list), len(files), want.figures, err)
+		}
+	}
+}
+
 func table(t *testing.T, c *Comparison) [][]string {
 	t.Helper()
 	var out bytes.Buffer

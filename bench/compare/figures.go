@@ -56,15 +56,22 @@ func (c *Comparison) title(cells []int) string {
 	return TraceName(first.Trace)
 }
 
-// figureList lists the figures without drawing them.
+// figureList lists the figures without drawing them. A figure of nothing but zeros, as of tasks
+// without a duration at a delay of 0, is not there.
 func (c *Comparison) figureList() (list []Figure) {
 	for _, cells := range c.families() {
 		title := c.title(cells)
-		list = append(list, Figure{"percentiles-" + title, "Completion times on " + title + " relative to those of " + c.Manifest.Policies[0], -1})
+		if len(c.percentiles(cells).Panels) > 0 {
+			list = append(list, Figure{"percentiles-" + title, "Completion times on " + title + " relative to those of " + c.Manifest.Policies[0], -1})
+		}
 		for _, i := range cells {
-			cell := &c.Cells[i].Cell
-			list = append(list, Figure{cell.file("completion"), "Distribution of completion times, " + cell.Title(), i},
-				Figure{cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + cell.Title(), i})
+			r := &c.Cells[i]
+			if r.takesTime(r.allSeeds()) {
+				list = append(list, Figure{r.Cell.file("completion"), "Distribution of completion times, " + r.Cell.Title(), i})
+			}
+			if r.takesTime(firstSeed) {
+				list = append(list, Figure{r.Cell.file("time"), "Busy workers, waiting tasks and unfinished jobs over time, " + r.Cell.Title(), i})
+			}
 		}
 	}
 	return list
@@ -74,14 +81,32 @@ func (c *Comparison) figureList() (list []Figure) {
 func (c *Comparison) Figures(dir string) error {
 	var all error
 	for _, cells := range c.families() {
-		all = errors.Join(all, c.percentiles(cells).WriteFiles(filepath.Join(dir, "percentiles-"+c.title(cells))))
+		if f := c.percentiles(cells); len(f.Panels) > 0 {
+			all = errors.Join(all, f.WriteFiles(filepath.Join(dir, "percentiles-"+c.title(cells))))
+		}
 		for _, i := range cells {
 			r := &c.Cells[i]
-			all = errors.Join(all, r.distributions().WriteFiles(filepath.Join(dir, r.Cell.file("completion"))),
-				r.overTime(c.Manifest.Workers).WriteFiles(filepath.Join(dir, r.Cell.file("time"))))
+			if r.takesTime(r.allSeeds()) {
+				all = errors.Join(all, r.distributions().WriteFiles(filepath.Join(dir, r.Cell.file("completion"))))
+			}
+			if r.takesTime(firstSeed) {
+				all = errors.Join(all, r.overTime(c.Manifest.Workers).WriteFiles(filepath.Join(dir, r.Cell.file("time"))))
+			}
 		}
 	}
 	return all
+}
+
+// firstSeed is the number of seeds over which a figure over time is drawn.
+const firstSeed = 1
+
+func (r *CellResult) allSeeds() int { return len(r.Longest) }
+
+// takesTime reports whether any job of the first seeds took any time under any policy.
+func (r *CellResult) takesTime(seeds int) bool {
+	return slices.ContainsFunc(r.Policies, func(p PolicyResult) bool {
+		return slices.ContainsFunc(p.Results[:seeds], func(x measure.Result) bool { return x.All.Completion.Mean > 0 })
+	})
 }
 
 // percentiles is the paper's figure 8 with every policy in it.
@@ -100,6 +125,9 @@ func (c *Comparison) percentiles(cells []int) plot.Bars {
 			}
 			g := plot.Group{Label: c.Cells[i].Cell.Label()}
 			for _, p := range []string{"p50", "p90", "p99"} {
+				if _, own := completionIn(rows, m.Policies[0], p); !(own.Mean > 0) {
+					continue // nothing to divide by
+				}
 				cluster := plot.Cluster{Label: p}
 				for _, run := range f.Runs {
 					_, relative := completionIn(rows, run, p)
@@ -107,7 +135,9 @@ func (c *Comparison) percentiles(cells []int) plot.Bars {
 				}
 				g.Clusters = append(g.Clusters, cluster)
 			}
-			panel.Groups = append(panel.Groups, g)
+			if len(g.Clusters) > 0 {
+				panel.Groups = append(panel.Groups, g)
+			}
 		}
 		if len(panel.Groups) > 0 {
 			f.Panels = append(f.Panels, panel)
@@ -131,7 +161,7 @@ func (r *CellResult) distributions() plot.CDF {
 		for b, name := range []string{LongestTask, Clairvoyant} {
 			panel.Curves = append(panel.Curves, plot.Curve{Name: name, Values: r.references.curves[b][class], Reference: true})
 		}
-		if len(r.references.curves[0][class]) > 0 {
+		if slices.ContainsFunc(panel.Curves, func(c plot.Curve) bool { return len(c.Values) > 0 && slices.Max(c.Values) > 0 }) {
 			f.Panels = append(f.Panels, panel)
 		}
 	}
