@@ -32,17 +32,17 @@ type call struct {
 
 // do makes the call until it is answered, and returns the frontend that answered. The error is
 // the answer's, or the answers of all frontends when the time was up.
-func (c *Client) do(ctx context.Context, q call) (*Frontend, error) {
+func (c *Client) do(ctx context.Context, q call) (by *Frontend, err error) {
 	var (
 		began  = time.Now()
 		notice = notice{client: c, about: q.about}
 		pause  = shortestPause
 	)
+	defer func() { notice.ends(by) }()
 	for round := 0; ; round++ {
 		r := c.round(ctx, &q, round)
 		switch {
 		case r.by != nil: // a refusal, such as an output that is not there yet, is an answer too
-			notice.continues(r.by)
 			return r.by, r.err
 		case ctx.Err() != nil || len(r.silent) == 0:
 			return nil, r.err

@@ -47,6 +47,7 @@ type Client struct {
 	known   []*Frontend // those of the options first
 	reached bool        // a frontend has answered
 	gaveUp  bool        // none has answered a call in its time
+	waits   map[waitKey]*wait
 }
 
 // Frontend is the connection to the frontend at one address.

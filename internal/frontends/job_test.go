@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,6 +200,44 @@ func TestAnAnswerAtTheEndOfTheWait(t *testing.T) {
 			if s, err := j.WaitFor(ctx, 0); err == nil && s.Job != "0" || j.Frontend() == nil {
 				t.Errorf("%+v, %v, at %v", s, err, j.Frontend())
 			}
+		}
+	})
+}
+
+// Calls that wait for a frontend together, such as those for the end of a job and for its input, say
+// so once, and again when it is away again.
+func TestCallsThatWaitTogetherSaySoOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f0 := newJournal("f0")
+		f0.accept("0")
+		w.start("a:1", &process{journal: f0})
+		c, said := w.client("a:1")
+		var jobs [3]*frontends.Job // one caller uses each
+		for i := range jobs {
+			var err error
+			if jobs[i], _, err = c.Find(t.Context(), "0"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []string
+		for range 2 {
+			w.kill("a:1")
+			var calls sync.WaitGroup
+			for _, j := range jobs {
+				calls.Go(func() {
+					if _, err := j.WaitFor(t.Context(), 0); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			time.Sleep(10 * time.Second)
+			w.start("a:1", &process{journal: f0})
+			calls.Wait()
+			want = append(want, "frontend a:1 does not answer; job 0 goes on; trying a:1 for 1m0s", "frontend a:1 answers")
+		}
+		if got := said.all(); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	})
 }
