@@ -33,7 +33,7 @@ type topPage struct {
 	Launches     uint64           `json:"launches"`              // tasks that workers accepted, since their masters started
 	Lost         uint64           `json:"lost"`                  // launches that were lost with their nodes
 	Refused      uint64           `json:"refused"`               // launches that a worker refused
-	LaunchRate   *float64         `json:"launch_rate,omitempty"` // launches a second since the object before; left out in the first
+	LaunchRate   *float64         `json:"launch_rate,omitempty"` // launches a second since the object before, of groups whose masters answered both times; left out in the first
 	Owners       []api.OwnerShare `json:"owners"`                // each after its parent, the whole first; summed over the groups
 	Groups       []topGroup       `json:"groups"`                // in their order
 	Nodes        []topNode        `json:"nodes"`                 // those that are not up first, then the busiest
@@ -50,6 +50,8 @@ type topGroup struct {
 	QueuedLong  int     `json:"queued_long"`  // long tasks that wait
 	OldestShort float64 `json:"oldest_short"` // seconds that the oldest short task has waited
 	OldestLong  float64 `json:"oldest_long"`  // the same of the long tasks
+
+	launches uint64 // that workers accepted, since its master started
 }
 
 // topNode is one node.
@@ -140,16 +142,39 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 	slices.SortStableFunc(page.Nodes, func(a, b topNode) int {
 		return cmp.Or(cmp.Compare(b.down(), a.down()), cmp.Compare(b.Busy, a.Busy))
 	})
-	if before != nil && page.at.After(before.at) && page.Launches >= before.Launches { // fewer: a master was restarted
-		rate := float64(page.Launches-before.Launches) / page.at.Sub(before.at).Seconds()
-		page.LaunchRate = &rate
-	}
+	page.LaunchRate = page.rateSince(before)
 	return page, nil
+}
+
+// rateSince returns the launches a second since the page before, nil where they are not known. A
+// group of which a page has no count, because its master did not answer, is left out, and so is one
+// that has counted less since: its master was restarted.
+func (p *topPage) rateSince(before *topPage) *float64 {
+	if before == nil || !p.at.After(before.at) {
+		return nil
+	}
+	was := map[int]uint64{}
+	for _, g := range before.Groups {
+		if g.Reachable {
+			was[g.Group] = g.launches
+		}
+	}
+	more, known := uint64(0), false
+	for _, g := range p.Groups {
+		if n, counted := was[g.Group]; counted && g.Reachable && g.launches >= n {
+			more, known = more+g.launches-n, true
+		}
+	}
+	if !known {
+		return nil
+	}
+	rate := float64(more) / p.at.Sub(before.at).Seconds()
+	return &rate
 }
 
 // add adds a group to the page.
 func (p *topPage) add(s *api.MasterState) {
-	g := topGroup{Group: s.Group, Reachable: reached(s), QueuedShort: s.QueuedShort, QueuedLong: s.QueuedLong, OldestShort: s.OldestShort, OldestLong: s.OldestLong}
+	g := topGroup{Group: s.Group, Reachable: reached(s), QueuedShort: s.QueuedShort, QueuedLong: s.QueuedLong, OldestShort: s.OldestShort, OldestLong: s.OldestLong, launches: s.Launches}
 	for _, n := range nodesOf(s) {
 		state := stateOf(&n)
 		p.Nodes = append(p.Nodes, topNode{Node: n.ID, Group: s.Group, State: state, Slots: n.Slots, Busy: n.Busy, Owners: n.Owners})

@@ -95,6 +95,45 @@ func TestTopCountsSlotsOfDrainingNodes(t *testing.T) {
 	}
 }
 
+// A group whose master did not answer once, or was restarted, makes no launches of a second out of all
+// that it has counted.
+func TestTopLaunchRate(t *testing.T) {
+	at := time.Unix(1000, 0)
+	page := func(second int, counts ...int) *topPage { // -1: no answer
+		p := &topPage{at: at.Add(time.Duration(second) * time.Second)}
+		for g, n := range counts {
+			s := api.MasterState{Group: g}
+			if n >= 0 {
+				s.Epoch, s.Launches = 1, uint64(n)
+			}
+			p.add(&s)
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		before, now *topPage
+		want        float64 // -1: none
+	}{
+		"the first":                     {nil, page(1, 5), -1},
+		"both groups":                   {page(0, 10, 20), page(2, 14, 30), 7},
+		"one does not answer":           {page(0, 1_000_000, 20), page(1, -1, 25), 5},
+		"it answers again":              {page(0, -1, 20), page(1, 1_000_000, 25), 5},
+		"none answers":                  {page(0, 10), page(1, -1), -1},
+		"one was restarted":             {page(0, 10, 20), page(1, 3, 120), 100},
+		"nothing is launched":           {page(0, 10), page(1, 10), 0},
+		"a group that was not there":    {page(0, 10), page(1, 10, 500), 0},
+		"two pages of the same instant": {page(0, 10), page(0, 12), -1},
+	} {
+		got := -1.0
+		if rate := c.now.rateSince(c.before); rate != nil {
+			got = *rate
+		}
+		if got != c.want {
+			t.Errorf("%s: %v a second, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestSlotsBar(t *testing.T) {
 	for want, c := range map[string][2]int{
 		"[....................]": {0, 4}, "[#...................]": {1, 1000}, "[##########..........]": {2, 4}, "[####################]": {9, 4},
