@@ -21,7 +21,8 @@ const (
 
 // redraw draws at once, and again after every interval, until the verb is interrupted or its
 // output is closed. On a terminal each picture replaces the one before, and has the size that the
-// terminal has by then. Once there was one, an error is shown in its place: the cluster may come back.
+// terminal has by then. Once there was one, an error is shown in its place, elsewhere on standard
+// error, since a script reads the pictures: the cluster may come back.
 func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer, screen terminal) error) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	for first := true; ; first = false {
@@ -35,7 +36,11 @@ func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer, sc
 			if first {
 				return err
 			}
-			_ = printTo(&picture, "pigeon: %v\n", err)
+			told := io.Writer(&picture)
+			if screen.height == 0 {
+				told = cmd.ErrOrStderr()
+			}
+			_ = printTo(told, "pigeon: %v\n", err)
 		}
 		if screen.height > 0 {
 			picture = *bytes.NewBuffer(append([]byte(homeAndClear), picture.Bytes()...))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -45,5 +47,29 @@ func TestRedrawFollowsTheSizeOfTheTerminal(t *testing.T) {
 	})
 	if !slices.Equal(seen, sizes) {
 		t.Errorf("pictures were drawn for %v, want %v (%v)", seen, sizes, err)
+	}
+}
+
+// Where no terminal shows the pictures, an error between them is on standard error: a script that
+// reads objects, one a line, gets nothing else.
+func TestRedrawKeepsErrorsOutOfAFile(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := &cobra.Command{}
+	cmd.SetContext(ctx)
+	var out, errs bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(&errs)
+	drawn := 0
+	err := redraw(cmd, time.Millisecond, func(out io.Writer, _ terminal) error {
+		switch drawn++; drawn {
+		case 2:
+			return errors.New("no frontend answers")
+		case 4:
+			cancel()
+		}
+		return writeJSON(out, drawn)
+	})
+	if got, said := out.String(), errs.String(); got != "1\n3\n" || said != "pigeon: no frontend answers\n" {
+		t.Errorf("%q, and on standard error %q (%v)", got, said, err)
 	}
 }
