@@ -31,7 +31,7 @@ func (n *NodeMonitor) connectMaster() error {
 	n.masters, n.owner.former.several = master, master.Several()
 	n.registration = registration.New(registration.Config{
 		Master: master, Several: master.Several(), Source: registrationSource{n}, Heartbeat: n.cfg.Heartbeat, Patience: n.cfg.patience(),
-		Retry: n.pauseAfter, Fail: n.life.Fail, Refused: n.metrics.refused.Inc, Log: n.log,
+		Retry: n.pauseAfter, AfterRefusal: connections.PauseAfter, Fail: n.life.Fail, Refused: n.metrics.refused.Inc, Log: n.log,
 	})
 	n.link, err = link.New(master, link.Options{
 		Self: n.self.ref, Peer: n.self.master, Address: n.self.address, Incarnation: n.self.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,

@@ -43,9 +43,12 @@ type Config struct {
 	Heartbeat time.Duration
 	Patience  time.Duration                    // with a call
 	Retry     func(failures int) time.Duration // pause after hellos that failed in a row
-	Fail      func(error)                      // ends the daemon
-	Refused   func()                           // is called when the master has refused a hello
-	Log       *slog.Logger
+	// AfterRefusal is the pause after hellos that a master has refused in a row. A search for
+	// the leading master may be quick; a refusal lasts until its cause is corrected.
+	AfterRefusal func(refusals int) time.Duration
+	Fail         func(error) // ends the daemon
+	Refused      func()      // is called when the master has refused a hello
+	Log          *slog.Logger
 }
 
 // Status is the state of the registration.
@@ -69,6 +72,7 @@ type Registration struct {
 	state    protocol.Registration
 	fresh    bool // the next hello is the first to this process of the master
 	failures daemon.LogPace
+	refusals int    // in a row, up to the last hello
 	sequence uint64 // of the last hello or snapshot
 }
 
@@ -93,7 +97,7 @@ func New(c Config) *Registration {
 		c.Refused = func() {}
 	}
 	r := &Registration{cfg: c, ready: make(chan struct{}), fresh: true}
-	r.heartbeat = membership.NewHeartbeat(c.Heartbeat, c.Retry, r.beat)
+	r.heartbeat = membership.NewHeartbeat(c.Heartbeat, r.pauseAfter, r.beat)
 	r.status.Store(&Status{Problem: "it has not registered with its master yet"})
 	r.contact.Store(&Contact{Since: time.Now()})
 	return r
@@ -124,6 +128,14 @@ func (r *Registration) MasterChanged(process int64) {
 	if r.master.Load() != process {
 		r.heartbeat.Wake()
 	}
+}
+
+// pauseAfter returns how long to wait after hellos, or snapshots, that failed in a row.
+func (r *Registration) pauseAfter(failures int) time.Duration {
+	if r.refusals > 0 {
+		return r.cfg.AfterRefusal(r.refusals)
+	}
+	return r.cfg.Retry(failures)
 }
 
 // beat sends a snapshot, and where that is not enough a hello.
@@ -163,7 +175,10 @@ func (r *Registration) sendHello(ctx context.Context) error {
 	sent := time.Now()
 	reply, err := r.cfg.Master.Hello(call, hello)
 	if err == nil && !reply.Accepted {
+		r.refusals++
 		r.cfg.Refused()
+	} else {
+		r.refusals = 0
 	}
 	switch {
 	case err != nil:

@@ -90,14 +90,17 @@ func (w registrar) Snapshot(_ context.Context, s *wire.Snapshot) (wire.SnapshotR
 	return r, nil
 }
 
-// run runs a registration in a bubble for a while: heartbeats are 10 s, pauses 1 s.
+// run runs a registration in a bubble for a while: heartbeats are 10 s, pauses 1 s, after
+// refusals 2 s, 3 s and so on.
 func run(t *testing.T, body func(w *world, r *registration.Registration)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t}
 		r := registration.New(registration.Config{
 			Master: registrar{w}, Source: w, Heartbeat: 10 * time.Second, Patience: time.Second, Log: slog.New(slog.DiscardHandler),
-			Retry: func(int) time.Duration { return time.Second }, Fail: func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.failed = err },
+			Retry:        func(int) time.Duration { return time.Second },
+			AfterRefusal: func(refusals int) time.Duration { return time.Duration(1+refusals) * time.Second },
+			Fail:         func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.failed = err },
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -149,8 +152,27 @@ func TestRepeatsHello(t *testing.T) {
 			t.Errorf("its status is %+v", s)
 		}
 		r.SendSnapshot() // shortens no pause
+		w.expect(time.Second)
 		w.expect(time.Second, "hello")
 		w.expect(time.Second, "hello", "snapshot")
+	})
+}
+
+// The pause after a refusal is that for refusals, however quickly a node repeats a hello that no
+// master has answered; refusals in a row are counted anew after one that was not answered.
+func TestRefusedHelloWaits(t *testing.T) {
+	run(t, func(w *world, r *registration.Registration) {
+		refusal := wire.HelloReply{Problem: "the name is taken"}
+		w.hellos = []wire.HelloReply{refusal, refusal, refusal}
+		w.expect(time.Second/2, "fresh hello")
+		w.expect(2*time.Second, "hello")
+		w.silent = true
+		w.expect(3*time.Second, "hello")
+		w.expect(time.Second, "hello")
+		w.silent = false
+		w.expect(time.Second, "hello") // refused
+		w.expect(2*time.Second, "hello")
+		<-r.Ready()
 	})
 }
 
