@@ -15,6 +15,9 @@ var (
 	// citedSection is a page of the specification with the number of a section.
 	citedSection = regexp.MustCompile(`(docs/[a-zA-Z0-9/_-]+\.md), section (\d+)`)
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	codeBlock    = regexp.MustCompile("(?ms)^```.*?^```")
+	headingLine  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
 // examplePage stands for any page in the texts of these tests.
@@ -43,7 +46,7 @@ func sources(t *testing.T, root string) (paths []string) {
 }
 
 // TestCitedPagesExist: the pages and sections that code and pages cite, and the targets
-// of relative links, exist.
+// of relative links with their headings, exist.
 func TestCitedPagesExist(t *testing.T) {
 	root := moduleRoot(t, shipped(t))
 	cited := 0
@@ -72,16 +75,32 @@ func TestCitedPagesExist(t *testing.T) {
 			continue
 		}
 		for _, m := range markdownLink.FindAllStringSubmatch(text, -1) {
-			target, _, _ := strings.Cut(m[1], "#")
-			if target == "" || strings.Contains(target, "://") {
+			target, heading, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), target)); err != nil {
+			to := path // of a link within the page
+			if target != "" {
+				to = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(to); err != nil {
 				t.Errorf("%s links to %s, which does not exist", here, m[1])
+			} else if heading != "" && !slices.Contains(headings(read(t, to)), heading) {
+				t.Errorf("%s links to %s, and %s has no such heading", here, m[1], strings.TrimPrefix(to, root+"/"))
 			}
 		}
 	}
 	if cited < 50 {
 		t.Errorf("only %d citations of pages were found; the pattern %s no longer fits", cited, citedPage)
 	}
+}
+
+// headings returns the names by which links reach the headings of a page: in lower case, with
+// dashes for spaces and without other marks.
+func headings(page string) (names []string) {
+	for _, m := range headingLine.FindAllStringSubmatch(codeBlock.ReplaceAllString(page, ""), -1) {
+		title := markdownLink.ReplaceAllString(strings.ReplaceAll(m[1], "[", ""), "")
+		names = append(names, strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(title), ""), " ", "-"))
+	}
+	return names
 }
