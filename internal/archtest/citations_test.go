@@ -104,3 +104,22 @@ func headings(page string) (names []string) {
 	}
 	return names
 }
+
+// TestEveryPageIsInTheIndex: docs/README.md links to each page of docs/, decisions apart.
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	docs := filepath.Join(moduleRoot(t, shipped(t)), "docs")
+	linked := map[string]bool{"README.md": true}
+	for _, m := range markdownLink.FindAllStringSubmatch(read(t, filepath.Join(docs, "README.md")), -1) {
+		target, _, _ := strings.Cut(m[1], "#")
+		linked[target] = true
+	}
+	pages, err := filepath.Glob(filepath.Join(docs, "*.md"))
+	if err != nil || len(pages) < 30 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	for _, page := range pages {
+		if !linked[filepath.Base(page)] {
+			t.Errorf("docs/README.md has no link to %s", filepath.Base(page))
+		}
+	}
+}
