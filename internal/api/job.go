@@ -140,7 +140,7 @@ type Status struct {
 // TaskStatus is one task of a job.
 type TaskStatus struct {
 	Task    int     `json:"task"`              // number in the job, from 0
-	Attempt int     `json:"attempt"`           // number of the attempt, from 1
+	Attempt int     `json:"attempt"`           // number of the attempt, higher than those of earlier attempts of the task
 	State   string  `json:"state"`             // queued, running, suspended: it continues after another task that runs in its slot, completed, failed, cancelled: it ran when its job was cancelled, or retried: another attempt followed
 	Node    string  `json:"node,omitempty"`    // name of the node that runs it or ran it
 	Seconds float64 `json:"elapsed,omitempty"` // seconds that the attempt ran, so far while it runs; none when that is not known

@@ -20,5 +20,13 @@
 // policy may run it in the simulator, a test of a daemon may speak the published
 // protocol as an application does.
 //
-// A further test compares what comments quote from a page of docs/ with that page.
+// Further tests compare texts with what they are about:
+//
+//	words        names of packages, files and exported types with docs/glossary.md
+//	parts        the comments of daemons, and docs/architecture.md, with their packages
+//	quotations   what comments quote from a page of docs/ with that page
+//	citations    pages, sections and headings that texts cite, and the index, with docs/
+//	decisions    the index of decisions, and what they change of each other, with docs/adr
+//	warnings     the table of warnings in docs/operations.md with what daemons log
+//	messages     the messages that pages say what to do about with the sources
 package archtest

@@ -86,8 +86,8 @@ func NewJobID(scope JobScope, key string) JobID {
 // String prints the id as 32 hexadecimal digits.
 func (j JobID) String() string { return fmt.Sprintf("%016x%016x", j.Hi, j.Lo) }
 
-// AttemptID names one try at one task. Attempts are numbered from 1 by the
-// distributor alone.
+// AttemptID names one try at one task. Attempts are numbered by the distributor alone,
+// upwards, from the first number of its life: 1 in the first.
 type AttemptID struct {
 	Job     JobID
 	Task    int32

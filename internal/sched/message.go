@@ -249,7 +249,7 @@ type Message struct {
 	First   int32 // first task of the range, or the one task
 	Count   int32 // tasks in the range; NewAttempt, Holding: 0 is one
 	Total   int32 // Tasks: of the whole job, in all groups; 0: not stated
-	Attempt int32 // from 1
+	Attempt int32 // 1 or more
 
 	Job         JobID
 	Peer        Addr   // the subject of MasterUp, WorkerUp and the like

@@ -21,10 +21,11 @@
 // A start that cannot be (no such program, no backend of that application) ends
 // the attempt like any other end; Start itself never fails. Failed is the task's
 // own doing (a non-zero exit, a program that is not there). Lost is not: the
-// process that ran the task went away, and how far it came is not known. Yielded
-// is an attempt that the backend gives back before its task began, and that counts
-// for nothing: the node drains or its node monitor ends, or files that the task
-// needs cannot be fetched now.
+// process that ran the task went away, and how far it came is not known, or the node
+// was too short of processes, memory or open files to start one. Yielded
+// is an attempt that the backend gives back, and that counts
+// for nothing: the node drains or its node monitor ends, files that the task
+// needs cannot be fetched now, or its disk does not take what tasks write.
 //
 // # When done is called
 //

@@ -61,7 +61,7 @@ type manifest struct {
 	Files          []File    `json:"files"`
 }
 
-// certificateMode and others are the modes of files. Certificates and settings name no secret.
+// publicMode and the others are the modes of files. Certificates name no secret.
 const (
 	publicMode  fs.FileMode = 0o644
 	programMode fs.FileMode = 0o755

@@ -4,10 +4,10 @@
 //	Lock ──▶ Open ──▶ Append, Get, Scan ──▶ Close
 //	            └──▶ broken: Options.Broken is called at least once, every call fails
 //
-// [Disk] is the one store there is today. It is a pebble store, and only this
-// package knows that; it uses pebble's public API and reads none of pebble's
-// files itself. Package journal declares the few methods that it needs as an
-// interface, so that a store that replicates its batches can take its place.
+// [Disk] is the store of a local journal, and of the copy that a replicated one has on
+// each host (package replica, the other store of a journal). It is a pebble store, and
+// only this package knows that; it uses pebble's public API and reads none of pebble's
+// files itself. Package journal declares the few methods that it needs as an interface.
 //
 // # What the store proves by itself
 //

@@ -4,9 +4,10 @@
 //	Start ─▶ preparation ─▶ guard ─▶ fork ─▶ exit 0                done
 //	              │           │                exit n, signal        failed
 //	              │           └ no program, no folder, ...           failed
-//	              └ disk full, or it hangs                           given back
+//	              └ disk full, or it hangs                           yielded
 //	Kill ─▶ SIGTERM to the group, SIGKILL after the grace            killed
-//	guard gone                                                       lost
+//	guard gone; the node has no process, memory or open file left    lost
+//	the disk of the node is at fault before the process begins       yielded (package disk)
 //
 // The process runs as its submitter, or as the user in the node monitor's settings (package
 // accounts). It has the variables of every process there (PATH, HOME, USER and few others, and
@@ -18,7 +19,7 @@
 //	PIGEON_JOB         the job's id, as `pigeon submit` printed it
 //	PIGEON_TASK        the task's number in the job, from 0
 //	PIGEON_TASK_ID     the application's name for the task
-//	PIGEON_ATTEMPT     the attempt's number, from 1
+//	PIGEON_ATTEMPT     the attempt's number, above those of the task's earlier attempts
 //	PIGEON_NODE        the node's id
 //	PIGEON_SLOT        the slot's number on the node
 //	PIGEON_ARRAY_INDEX the task's index in its array, if it is of one
