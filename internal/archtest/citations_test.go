@@ -123,3 +123,51 @@ func TestEveryPageIsInTheIndex(t *testing.T) {
 		}
 	}
 }
+
+var (
+	inBackquotes = regexp.MustCompile("`([^`\n]+)`")
+	makeCall     = regexp.MustCompile(`(?:^|[&;] ?|\w+=\S+ )make ([a-z][a-z0-9-]*)`)
+	makeTarget   = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
+	treePath     = regexp.MustCompile(`^([a-z]+)/[A-Za-z0-9_./-]+$`)
+)
+
+// elsewhere are paths of pages that are in no clone: of what make builds, and of other repositories.
+var elsewhere = []string{"sparkplugin/dist", "deploy/ec2/template/new_trace/pigeon_trace/NGO_trace50"}
+
+// TestCitedTargetsAndPathsExist: the targets of make, and the files and folders of this repository,
+// that pages name between backquotes exist.
+func TestCitedTargetsAndPathsExist(t *testing.T) {
+	root := moduleRoot(t, shipped(t))
+	targets := map[string]bool{}
+	for _, m := range makeTarget.FindAllStringSubmatch(read(t, filepath.Join(root, "Makefile")), -1) {
+		targets[m[1]] = true
+	}
+	cited := 0
+	for _, path := range sources(t, root) {
+		if filepath.Ext(path) != ".md" {
+			continue
+		}
+		here := strings.TrimPrefix(path, root+"/")
+		for _, quote := range inBackquotes.FindAllStringSubmatch(read(t, path), -1) {
+			if m := makeCall.FindStringSubmatch(quote[1]); m != nil {
+				if cited++; !targets[m[1]] {
+					t.Errorf("%s names `make %s`, and the Makefile has no such target", here, m[1])
+				}
+			}
+			m := treePath.FindStringSubmatch(quote[1])
+			if m == nil || slices.Contains(elsewhere, quote[1]) {
+				continue
+			}
+			if top, err := os.Stat(filepath.Join(root, m[1])); err != nil || !top.IsDir() {
+				continue
+			}
+			cited++
+			if _, err := os.Stat(filepath.Join(root, quote[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", here, quote[1])
+			}
+		}
+	}
+	if cited < 200 {
+		t.Errorf("only %d targets and paths were found; the patterns no longer fit", cited)
+	}
+}
