@@ -65,6 +65,26 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	}
 }
 
+// TestEveryVerbIsDocumented: a page shows a call of each verb of "pigeon help". The lists of keys
+// and of decisions do not count, since nobody learns there what a verb is for.
+func TestEveryVerbIsDocumented(t *testing.T) {
+	t.Parallel()
+	called := map[string]bool{"help": true}
+	for name, text := range pages(t) {
+		if filepath.Base(name) == "json.md" || filepath.Base(filepath.Dir(name)) == "adr" {
+			continue
+		}
+		for _, call := range documents.Invocations(text) {
+			called[call.Words[0]] = true
+		}
+	}
+	for _, verb := range newRoot(roles()).Commands() {
+		if !verb.Hidden && !called[verb.Name()] {
+			t.Errorf("no page shows a call of pigeon %s", verb.Name())
+		}
+	}
+}
+
 // callFault returns what is wrong with a call; "" when its verb and its flags exist.
 func callFault(root *cobra.Command, words []string) string {
 	verb, rest, err := root.Find(words)
