@@ -6,13 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/checkout"
 	"github.com/pigeon-sched/pigeon/internal/documents"
+	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -82,6 +86,32 @@ func TestEveryVerbIsDocumented(t *testing.T) {
 		if !verb.Hidden && !called[verb.Name()] {
 			t.Errorf("no page shows a call of pigeon %s", verb.Name())
 		}
+	}
+}
+
+// TestDocumentedSpecsExist: policies and generators that a page writes with parameters take them.
+func TestDocumentedSpecsExist(t *testing.T) {
+	t.Parallel()
+	parameters := `:[a-z]+=[a-z0-9.]+(?:,[a-z]+=[a-z0-9.]+)*`
+	policies := regexp.MustCompile(`\b(?:` + strings.Join(policy.Names(), "|") + `)` + parameters)
+	generators := regexp.MustCompile(`\bgen` + strings.Replace(parameters, "=", ",[a-z]+=", 1))
+	checked := 0
+	for name, text := range pages(t) {
+		for _, spec := range policies.FindAllString(text, -1) {
+			checked++
+			if _, _, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second}); err != nil {
+				t.Errorf("%s: %s: %v", name, spec, err)
+			}
+		}
+		for _, spec := range generators.FindAllString(text, -1) {
+			checked++
+			if _, err := workload.Open(spec); err != nil {
+				t.Errorf("%s: %s: %v", name, spec, err)
+			}
+		}
+	}
+	if checked < 50 {
+		t.Errorf("only %d specifications found", checked)
 	}
 }
 
