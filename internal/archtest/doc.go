@@ -27,6 +27,6 @@
 //	quotations   what comments quote from a page of docs/ with that page
 //	citations    pages, sections, headings, targets of make and paths that texts name with those there are
 //	decisions    the index of decisions, and what they change of each other, with docs/adr
-//	warnings     the table of warnings in docs/operations.md with what daemons log
+//	warnings     the tables of warnings and errors in docs/operations.md with what daemons log
 //	messages     the messages that pages say what to do about with the sources
 package archtest

@@ -4,15 +4,15 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// warned is a row of the table of warnings in docs/operations.md.
+// warned is a row of the tables of warnings and errors in docs/operations.md.
 var warned = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\|$")
 
 // warnings returns the messages that a file logs as warnings, by a logger or by a function of its
@@ -48,18 +48,76 @@ func warnings(f *ast.File) (messages []string) {
 	return messages
 }
 
-// TestWarningsAreExplained: docs/operations.md explains each message that a daemon logs as
+// errorsLogged returns the messages that a file logs as errors. Parts that are not written in the
+// source are "...".
+func errorsLogged(f *ast.File) (messages []string) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) == 0 {
+			return true
+		}
+		selector, ok := call.Fun.(*ast.SelectorExpr)
+		if !ok || selector.Sel.Name != "Error" || !isLogger(selector.X) {
+			return true
+		}
+		messages = append(messages, strings.TrimSpace(written(call.Args[0])))
+		return true
+	})
+	return messages
+}
+
+// isLogger reports whether an expression is a logger, by its name or by that of a function that
+// returns one.
+func isLogger(x ast.Expr) bool {
+	name := ""
+	switch x := x.(type) {
+	case *ast.CallExpr:
+		made, ok := x.Fun.(*ast.SelectorExpr)
+		return ok && (made.Sel.Name == "LogTrace" || made.Sel.Name == "With")
+	case *ast.Ident:
+		name = x.Name
+	case *ast.SelectorExpr:
+		name = x.Sel.Name
+	}
+	return slices.Contains([]string{"log", "Log", "logger", "Logger"}, name)
+}
+
+// written returns a text as far as the source has it.
+func written(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.BinaryExpr:
+		return written(x.X) + written(x.Y)
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(x.Value); err == nil {
+			return text
+		}
+	}
+	return "..."
+}
+
+// TestWarningsAreExplained: docs/operations.md explains of each message that a daemon logs as
 // a warning what to do, and of no other.
 func TestWarningsAreExplained(t *testing.T) {
+	explains(t, "What each warning means", 40, warnings)
+}
+
+// TestErrorsAreExplained: the same, of each message that a daemon logs as an error.
+func TestErrorsAreExplained(t *testing.T) {
+	explains(t, "What each error means", 20, errorsLogged)
+}
+
+// explains compares the table in a section of docs/operations.md with the messages of the sources.
+func explains(t *testing.T, section string, least int, of func(*ast.File) []string) {
 	root := moduleRoot(t, shipped(t))
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
+	_, page, found := strings.Cut(read(t, filepath.Join(root, "docs", "operations.md")), "\n## "+section+"\n")
+	if !found {
+		t.Fatalf("docs/operations.md has no section %q", section)
 	}
+	page, _, _ = strings.Cut(page, "\n## ")
 	explained := map[string]bool{} // whether it was found in the source
-	for _, row := range warned.FindAllStringSubmatch(string(page), -1) {
+	for _, row := range warned.FindAllStringSubmatch(page, -1) {
 		if _, twice := explained[row[1]]; twice {
-			t.Errorf("docs/operations.md explains %q twice", row[1])
+			t.Errorf("docs/operations.md, %s: %q is there twice", section, row[1])
 		}
 		explained[row[1]] = false
 	}
@@ -72,19 +130,19 @@ func TestWarningsAreExplained(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, message := range warnings(f) {
+		for _, message := range of(f) {
 			if _, ok := explained[message]; !ok {
-				t.Errorf("%s logs the warning %q, which docs/operations.md does not explain; add a row to its table", strings.TrimPrefix(path, root+"/"), message)
+				t.Errorf("%s logs %q, which docs/operations.md, %s, does not explain; add a row to its table", strings.TrimPrefix(path, root+"/"), message, section)
 			}
 			explained[message] = true
 		}
 	}
 	for message, found := range explained {
 		if !found {
-			t.Errorf("docs/operations.md explains the warning %q, which nothing logs", message)
+			t.Errorf("docs/operations.md, %s: nothing logs %q", section, message)
 		}
 	}
-	if len(explained) < 40 {
-		t.Errorf("%d warnings were found; the test reads the wrong files", len(explained))
+	if len(explained) < least {
+		t.Errorf("%s: %d messages were found; the test reads the wrong files", section, len(explained))
 	}
 }
