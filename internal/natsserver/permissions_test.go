@@ -1,6 +1,8 @@
 package natsserver
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -96,5 +98,32 @@ func TestNoDaemonDeletes(t *testing.T) {
 				t.Errorf("a %s may publish to %s", role, s)
 			}
 		}
+	}
+}
+
+// TestStreamsAreDocumented: docs/wire.md names each stream that a daemon may make in JetStream.
+func TestStreamsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.FromSlash("../../docs/wire.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## What JetStream keeps\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	made := 0
+	for _, p := range []identity.Principal{{Role: identity.Frontend, Name: "FRONTEND"}, {Role: identity.Master, Name: "0"}, {Role: identity.Node, Name: "n"}} {
+		may, _ := PermissionsOf("CLUSTER", p)
+		for _, subject := range may.Publish {
+			stream, ok := strings.CutPrefix(subject, "$JS.API.STREAM.CREATE.")
+			if !ok {
+				continue
+			}
+			made++
+			if name := strings.TrimPrefix(strings.TrimPrefix(stream, "KV_"), "OBJ_"); !strings.Contains(section, "`"+name+"`") {
+				t.Errorf("docs/wire.md does not name %s, which a %s keeps in the stream %s", name, p.Role, stream)
+			}
+		}
+	}
+	if made < 5 {
+		t.Errorf("%d streams were found", made)
 	}
 }
