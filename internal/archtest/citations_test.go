@@ -171,3 +171,71 @@ func TestCitedTargetsAndPathsExist(t *testing.T) {
 		t.Errorf("only %d targets and paths were found; the patterns no longer fit", cited)
 	}
 }
+
+var (
+	goTest   = regexp.MustCompile(`go test ((?:-?[^\s\x60#]+|'[^']*') ?)+`)
+	testName = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z]\w+\b`)
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
+	goWord   = regexp.MustCompile(`'[^']*'|[^\s]+`)
+)
+
+// TestCitedTestsExist: the tests that pages name exist, and each "go test" of a page selects at
+// least one in the packages that it names.
+func TestCitedTestsExist(t *testing.T) {
+	root := moduleRoot(t, shipped(t))
+	inFolder := map[string][]string{}
+	var pages, all []string
+	for _, path := range sources(t, root) {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		} else if strings.HasSuffix(path, "_test.go") {
+			folder := strings.TrimPrefix(filepath.Dir(path), root+"/")
+			for _, m := range testFunc.FindAllStringSubmatch(read(t, path), -1) {
+				inFolder[folder] = append(inFolder[folder], m[1])
+				all = append(all, m[1])
+			}
+		}
+	}
+	cited := 0
+	for _, path := range pages {
+		here, text := strings.TrimPrefix(path, root+"/"), read(t, path)
+		for _, name := range testName.FindAllString(text, -1) {
+			cited++
+			if !slices.ContainsFunc(all, func(test string) bool { return strings.HasPrefix(test, name) }) { // -run selects by a part
+				t.Errorf("%s names %s, which is no test", here, name)
+			}
+		}
+		for _, call := range goTest.FindAllString(text, -1) {
+			var folders []string
+			selects := map[string]string{"-run": "^Test", "-bench": "^$"}
+			words := goWord.FindAllString(call, -1)
+			for i, word := range words {
+				if folder, ok := strings.CutPrefix(word, "./"); ok {
+					folders = append(folders, strings.TrimRight(folder, ".,;:)"))
+				}
+				if _, ok := selects[word]; ok && i+1 < len(words) {
+					pattern, _, _ := strings.Cut(strings.Trim(words[i+1], "'"), "/")
+					selects[word] = pattern
+				}
+			}
+			cited++
+			found := false
+			for _, folder := range folders {
+				for _, name := range inFolder[folder] {
+					kind := "-run"
+					if strings.HasPrefix(name, "Benchmark") {
+						kind = "-bench"
+					}
+					selected, err := regexp.MatchString(selects[kind], name)
+					found = found || err == nil && selected
+				}
+			}
+			if !found {
+				t.Errorf("%s has %q, which selects no test", here, strings.TrimSpace(call))
+			}
+		}
+	}
+	if cited < 50 {
+		t.Errorf("only %d tests were found; the patterns no longer fit", cited)
+	}
+}
