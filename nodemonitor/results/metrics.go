@@ -33,7 +33,7 @@ const (
 
 // NewMetrics registers the metrics; unpublished counts the notices that NATS did not accept.
 func NewMetrics(m *telemetry.Metrics, unpublished prometheus.Counter) *Metrics {
-	dropped := m.Counters("results_dropped_total", "Results forgotten without an acknowledgement: their frontend does not want them, because it does not know the job; it was not reached for frontend_forget; or it is silent and twice its part of max_results is kept for it.",
+	dropped := m.Counters("results_dropped_total", "Results forgotten without an acknowledgement: their frontend does not want them, because it does not know the job; it was not reached for frontend_forget; or it is silent and twice max_results are kept for it.",
 		"reason", "unwanted", "absent_frontend", "no_room")
 	return &Metrics{
 		kept:         m.Gauge("kept_results", "Results that their frontends have not acknowledged."),
