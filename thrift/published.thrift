@@ -665,6 +665,8 @@ service SchedulerService {
   // What happened, in the order of the index. Answers when there is such an event, or the time is
   // up. Of others' jobs a user is told the id, the owner and the state.
   TEventPage events(1: TEventQuery query) throws (1: TPigeonException e)
+  // sendFrontendMessage for node monitors: the refusal says whether the message is to be repeated.
+  void relayMessage(1: string app, 2: TFullTaskId taskId, 3: i32 status, 4: binary message) throws (1: TPigeonException e)
 }
 
 // Served by an application.

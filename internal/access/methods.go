@@ -20,7 +20,7 @@ const (
 // methods is which action each method of each service is.
 var methods = map[string]map[string]Action{
 	SchedulerService: {
-		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": PassMessages,
+		"registerFrontend": HearMessages, "submitJob": Submit, "sendFrontendMessage": PassMessages, "relayMessage": PassMessages,
 		"submit": Submit, "stageFiles": Submit, "stagePiece": Submit, "jobStatus": SeeStates, "listJobs": SeeStates, "waitJob": SeeStates, "cancelJob": EndJob,
 		"explainJob": SeeJob, "listNodes": SeeCluster, "forgetNode": ManageNodes, "listShares": SeeShares,
 		"identify": AskName, "drainNode": ManageNodes, "resumeNode": ManageNodes, "taskLog": ReadOutput, "taskInput": GiveInput, "history": SeeJob,

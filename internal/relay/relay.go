@@ -3,7 +3,6 @@ package relay
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -15,23 +14,24 @@ import (
 // ErrClosed is the answer to Send after Drain or Close.
 var ErrClosed = errors.New("the daemon is stopping")
 
-// FullError is the answer to Send when a bound is reached.
-type FullError struct{ Bound string }
-
-// Error implements error.
-func (e *FullError) Error() string { return e.Bound }
-
 // Options of a [Relay].
 type Options[M any] struct {
 	// Deliver makes one call; calls to one destination are made one at a time. The
 	// message is delivered again if the error is a *client.CallError whose call was not
-	// sent, and dropped after any other error.
+	// sent, or one for which Refused returns true, and dropped after any other error.
 	Deliver func(ctx context.Context, to string, m M) error
+	// Stream, if set, returns the stream of a message, which is the application that it is about; without
+	// it, all messages for a destination are one stream.
+	Stream func(m M) string
+	// Refused, if set, reports whether an error is the answer of a destination that has not taken the
+	// message and may take it later, and for how long at least to wait before that.
+	Refused func(err error) (wait time.Duration, refused bool)
 	// Size returns the bytes of a message, for the bounds.
 	Size func(m M) int
-	// Unreachable is called when a destination cannot be reached any more, Dropped
-	// for each message that is not delivered.
+	// Unreachable is called when a destination cannot be reached any more, Held when it has refused
+	// a message and those of its stream begin to wait, Dropped for each message that is not delivered.
 	Unreachable func(to string, why error)
+	Held        func(to string, m M, why error)
 	Dropped     func(to string, m M, why error)
 
 	Destinations int    // with waiting messages, at most
@@ -47,8 +47,8 @@ type Options[M any] struct {
 	// Messages and of Bytes of a destination, so that no user takes the room of the others.
 	User func(m M) string
 
-	Patience time.Duration // how long a message is kept for a destination that cannot be reached
-	MinPause time.Duration // before a destination that could not be reached is called again; it doubles
+	Patience time.Duration // how long a message is kept for a destination that cannot be reached, or refuses it for now
+	MinPause time.Duration // before a destination is called again that could not be reached, or refused; it doubles
 	MaxPause time.Duration
 }
 
@@ -74,29 +74,6 @@ type Relay[M any] struct {
 	closed bool
 }
 
-// queue holds the messages that wait for one destination. All fields but wake are guarded
-// by the relay's mu.
-type queue[M any] struct {
-	to       string
-	group    string
-	messages []message[M]
-	bytes    int
-	users    map[string]amount // what waits of each user; none is zero
-	wake     chan struct{}     // of size 1: requests a call at once
-}
-
-type message[M any] struct {
-	body M
-	user string
-	size int
-	sent time.Time
-}
-
-type amount struct{ messages, bytes int }
-
-// userPart is the part of Messages and of Bytes of a destination that those of one user may have.
-const userPart = 2
-
 // New returns a relay. The caller must call Close.
 func New[M any](o Options[M]) *Relay[M] {
 	if o.Group == nil {
@@ -104,6 +81,12 @@ func New[M any](o Options[M]) *Relay[M] {
 	}
 	if o.User == nil {
 		o.User = func(M) string { return "" }
+	}
+	if o.Stream == nil {
+		o.Stream = func(M) string { return "" }
+	}
+	if o.Refused == nil {
+		o.Refused = func(error) (time.Duration, bool) { return 0, false }
 	}
 	r := &Relay[M]{opts: o, queues: map[string]*queue[M]{}, groups: map[string]int{}}
 	r.ctx, r.stop = context.WithCancel(context.Background())
@@ -119,32 +102,34 @@ func (r *Relay[M]) Send(to string, m M) error {
 		return ErrClosed
 	}
 	add, group := message[M]{m, r.opts.User(m), r.opts.Size(m), time.Now()}, r.opts.Group(to)
-	q := r.queues[to]
-	if bound := r.boundReached(q, group, &add); bound != "" {
+	q, name := r.queues[to], r.opts.Stream(m)
+	if full := r.boundReached(q, name, group, &add); full != nil {
 		r.stats.Refused++
-		return &FullError{bound}
+		return full
 	}
 	if q == nil {
-		q = &queue[M]{to: to, group: group, users: map[string]amount{}, wake: make(chan struct{}, 1)}
+		q = newQueue[M](to, group)
 		r.queues[to] = q
 		r.all.Go(func() { r.deliver(q) })
 	}
-	q.messages = append(q.messages, add)
-	r.count(q, &add, 1)
+	r.count(q, q.add(name, add), &add, 1)
 	return nil
 }
 
 // count counts a message that waits for a destination, or, by -1, does not any more. The caller holds
 // the lock.
-func (r *Relay[M]) count(q *queue[M], m *message[M], by int) {
+func (r *Relay[M]) count(q *queue[M], s *stream[M], m *message[M], by int) {
 	bytes := by * m.size
 	r.stats.Waiting += by
-	q.bytes += bytes
 	r.bytes += bytes
+	q.all.add(by, bytes)
+	s.all.add(by, bytes)
+	if s.refused {
+		q.refused.add(by, bytes)
+	}
 	if m.user != "" {
 		has := q.users[m.user]
-		has.messages += by
-		has.bytes += bytes
+		has.add(by, bytes)
 		q.users[m.user] = has
 		if has.messages == 0 {
 			delete(q.users, m.user)
@@ -158,70 +143,48 @@ func (r *Relay[M]) count(q *queue[M], m *message[M], by int) {
 	}
 }
 
-// boundReached returns the bound that a message would exceed, "" for none. The caller
-// holds the lock.
-func (r *Relay[M]) boundReached(q *queue[M], group string, m *message[M]) string {
-	o, size := &r.opts, m.size
-	if q == nil {
-		q = &queue[M]{}
-		if len(r.queues) >= o.Destinations {
-			return fmt.Sprintf("messages wait for %d destinations, which is the limit", o.Destinations)
-		}
-	}
-	switch of, most := q.users[m.user], max(1, o.Messages/userPart); {
-	case len(q.messages) >= o.Messages:
-		return fmt.Sprintf("%d messages wait for it, which is the limit%s", o.Messages, named("", o.Setting))
-	case m.user != "" && of.messages >= most:
-		return fmt.Sprintf("%d messages of %s wait for it, which is the limit for one user%s", of.messages, m.user, named("half of ", o.Setting))
-	case len(q.messages) > 0 && o.Bytes > 0 && q.bytes+size > o.Bytes:
-		return fmt.Sprintf("%d bytes of messages wait for it; the limit is %d", q.bytes, o.Bytes)
-	case m.user != "" && of.messages > 0 && o.Bytes > 0 && of.bytes+size > o.Bytes/userPart:
-		return fmt.Sprintf("%d bytes of messages of %s wait for it; the limit for one user is %d", of.bytes, m.user, o.Bytes/userPart)
-	case group != "" && r.groups[group]+size > o.GroupBytes:
-		return fmt.Sprintf("%d bytes of messages wait for all destinations of %s; the limit is %d", r.groups[group], group, o.GroupBytes)
-	case o.TotalBytes > 0 && r.bytes+size > o.TotalBytes:
-		return fmt.Sprintf("%d bytes of messages wait for all destinations; the limit is %d", r.bytes, o.TotalBytes)
-	}
-	return ""
-}
-
-// named returns what names a part of a setting in a refusal, "" for no setting.
-func named(part, setting string) string {
-	if setting == "" {
-		return ""
-	}
-	return " (" + part + setting + ")"
-}
-
 // deliver makes the calls to one destination until no message waits for it.
 func (r *Relay[M]) deliver(q *queue[M]) {
-	pauses := &backoff.ExponentialBackOff{InitialInterval: r.opts.MinPause, RandomizationFactor: 0.25, Multiplier: 2, MaxInterval: r.opts.MaxPause}
-	pauses.Reset()
+	pauses := r.pauses()
 	reachable := true
 	for {
-		m, ok := r.head(q)
+		s, m, ok := r.next(q)
 		if !ok {
 			return
 		}
 		err := r.opts.Deliver(r.ctx, q.to, m.body)
+		wait, refused := r.opts.Refused(err)
+		young := time.Since(m.sent) < r.opts.Patience
 		switch {
 		case r.ctx.Err() != nil:
 			return
 		case err == nil:
 			reachable = true
 			pauses.Reset()
-			r.pop(q, &r.stats.Delivered)
-		case mayRepeat(err) && time.Since(m.sent) < r.opts.Patience:
+			r.pop(q, s, true)
+		case mayRepeat(err) && young:
 			if reachable {
 				r.opts.Unreachable(q.to, err)
 			}
 			reachable = false
 			r.pause(q, pauses.NextBackOff())
+		case refused && young:
+			reachable = true
+			pauses.Reset()
+			if r.hold(q, s, wait) {
+				r.opts.Held(q.to, m.body, err)
+			}
 		default:
 			r.opts.Dropped(q.to, m.body, err)
-			r.pop(q, &r.stats.Dropped)
+			r.pop(q, s, false)
 		}
 	}
+}
+
+func (r *Relay[M]) pauses() *backoff.ExponentialBackOff {
+	b := &backoff.ExponentialBackOff{InitialInterval: r.opts.MinPause, RandomizationFactor: 0.25, Multiplier: 2, MaxInterval: r.opts.MaxPause}
+	b.Reset()
+	return b
 }
 
 // mayRepeat reports whether the destination cannot have received the message.
@@ -230,26 +193,67 @@ func mayRepeat(err error) bool {
 	return ok && !failed.Sent
 }
 
-// head returns the message to deliver next. If there is none, it removes the queue.
-func (r *Relay[M]) head(q *queue[M]) (m message[M], ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(q.messages) == 0 {
-		delete(r.queues, q.to)
-		return m, false
+// next returns the message to deliver next and its stream. While the destination refuses those of every
+// stream, it waits. If no message is left, it removes the queue.
+func (r *Relay[M]) next(q *queue[M]) (s *stream[M], m message[M], ok bool) {
+	for {
+		s, m, empty := r.head(q)
+		if s != nil || empty {
+			return s, m, !empty
+		}
+		select {
+		case <-q.more:
+		case <-r.ctx.Done():
+			return nil, m, false
+		}
 	}
-	return q.messages[0], true
 }
 
-// pop removes the first message from its queue and counts its outcome.
-func (r *Relay[M]) pop(q *queue[M], outcome *uint64) {
+// head returns the stream whose turn it is and its first message, nil when every stream is held.
+func (r *Relay[M]) head(q *queue[M]) (s *stream[M], m message[M], empty bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m := q.messages[0]
-	q.messages[0] = message[M]{}
-	q.messages = q.messages[1:]
-	r.count(q, &m, -1)
-	*outcome++
+	switch {
+	case len(q.streams) == 0:
+		delete(r.queues, q.to)
+		return nil, m, true
+	case len(q.ready) == 0:
+		return nil, m, false
+	}
+	return q.ready[0], q.ready[0].messages[0], false
+}
+
+// pop removes the first message of the stream whose turn it was, delivered or dropped.
+func (r *Relay[M]) pop(q *queue[M], s *stream[M], delivered bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := s.messages[0]
+	s.messages[0] = message[M]{}
+	s.messages = s.messages[1:]
+	r.count(q, s, &m, -1)
+	if delivered {
+		r.stats.Delivered++
+		q.accept(s)
+	} else {
+		r.stats.Dropped++
+	}
+	q.endTurn(s)
+}
+
+// hold keeps the messages of the stream whose turn it was for a pause that grows with each refusal, and
+// for wait at least. It reports whether they did not wait before.
+func (r *Relay[M]) hold(q *queue[M], s *stream[M], wait time.Duration) (first bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first = q.refuse(s); first {
+		s.pauses = r.pauses()
+	}
+	time.AfterFunc(max(wait, s.pauses.NextBackOff()), func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		q.release(s)
+	})
+	return first
 }
 
 // pause waits before the next call to a destination.

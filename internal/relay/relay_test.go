@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -294,10 +295,10 @@ func TestUsersAreBounded(t *testing.T) {
 	})
 }
 
-// Many senders and destinations, with calls that fail now and then: every message is
-// delivered or dropped, and those of one sender in order.
+// Many senders, streams and destinations, with calls that fail or are refused now and then: every message
+// is delivered or dropped, and those of one stream in order.
 func TestStress(t *testing.T) {
-	const senders, each = 8, 200
+	const senders, each, streams = 8, 200, 3
 	var mu sync.Mutex
 	got := map[string][]int{}
 	dropped, calls := 0, 0
@@ -310,17 +311,22 @@ func TestStress(t *testing.T) {
 				return away
 			case calls%11 == 0:
 				return mute
+			case calls%5 == 0:
+				return errNoRoom
 			}
-			got[to] = append(got[to], m)
+			stream := fmt.Sprint(to, " ", m%streams)
+			got[stream] = append(got[stream], m)
 			return nil
 		},
+		Stream:  func(m int) string { return strconv.Itoa(m % streams) },
+		Refused: func(err error) (time.Duration, bool) { return 0, errors.Is(err, errNoRoom) }, Held: func(string, int, error) {},
 		Size: func(int) int { return 1 }, Unreachable: func(string, error) {},
 		Dropped: func(string, int, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			dropped++
 		},
-		Destinations: senders, Messages: each, Patience: time.Minute, MinPause: time.Microsecond, MaxPause: time.Microsecond,
+		Destinations: senders, Messages: 4 * each, Patience: time.Minute, MinPause: time.Microsecond, MaxPause: time.Microsecond,
 	})
 	var all sync.WaitGroup
 	for s := range senders {
@@ -339,7 +345,7 @@ func TestStress(t *testing.T) {
 	for to, list := range got {
 		delivered += len(list)
 		if !slices.IsSorted(list) {
-			t.Errorf("destination %s got %v", to, list)
+			t.Errorf("stream %s got %v", to, list)
 		}
 	}
 	if delivered+dropped != senders*each || dropped == 0 {

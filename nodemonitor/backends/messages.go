@@ -21,7 +21,7 @@ import (
 const (
 	maxMessageBytes  = 64 << 20  // that wait for one frontend
 	maxMessagePeers  = 1024      // frontends for which messages wait
-	messagePatience  = time.Hour // after which a message for a frontend that does not come back is dropped
+	messagePatience  = time.Hour // after which a message is dropped that its frontend cannot be sent, or has no room for
 	messageRetryMin  = 20 * time.Millisecond
 	messageRetryMost = 2 * time.Second
 )
@@ -32,6 +32,7 @@ type messages struct {
 	relay     *relay.Relay[backendMessage]
 	pools     *connections.Pools
 	frontends *knownFrontends
+	held      daemon.SharedLogPace // applications for whose messages a frontend has no room
 	dropped   daemon.SharedLogPace // messages that are not delivered
 }
 
@@ -56,12 +57,20 @@ func newMessages(log *slog.Logger, limit int, security client.Security) *message
 		Unreachable: func(frontend string, why error) {
 			log.Warn("a frontend cannot be reached; messages of backends wait for it", "frontend", frontend, "error", why)
 		},
+		Held: func(frontend string, m backendMessage, why error) {
+			if omitted, due := s.held.Due(frontend); due {
+				log.Warn("a frontend does not take the messages of an application's backends now; they wait",
+					"application", api.Clip(m.app, api.MaxKeyBytes), "frontend", frontend, "error", why, "omitted", omitted)
+			}
+		},
 		Dropped: func(frontend string, m backendMessage, why error) {
 			if omitted, due := s.dropped.Due(frontend); due {
 				log.Warn("a backend's message was not delivered to its application, or may not have been; it is not sent again",
 					"application", api.Clip(m.app, api.MaxKeyBytes), "task", api.Clip(m.task.Task, api.MaxKeyBytes), "job", api.Clip(m.task.Job, api.MaxKeyBytes), "frontend", frontend, "error", why, "omitted", omitted)
 			}
 		},
+		Stream:       func(m backendMessage) string { return m.app },
+		Refused:      refusedForNow,
 		User:         func(m backendMessage) string { return api.AppScope(m.app) },
 		Destinations: maxMessagePeers, Messages: limit, Setting: "max_messages", Bytes: maxMessageBytes,
 		Patience: messagePatience, MinPause: messageRetryMin, MaxPause: messageRetryMost,
@@ -97,7 +106,24 @@ func (s *messages) FrontendMessage(ctx context.Context, app string, task wire.Ta
 	if errors.Is(err, relay.ErrClosed) {
 		refusal.Next = "send it to the node monitor that comes after it"
 	}
+	if full, ok := errors.AsType[*relay.FullError](err); ok && full.Refused {
+		refusal.Next = "check that the application takes its messages, then try again"
+	}
 	return refusal
+}
+
+// refusedForNow reports whether an error is the answer of a frontend that has not taken a message and may
+// take it later, because it has no room for more messages of the application, reads its journal or does not
+// lead; and for how long at least to wait before that.
+func refusedForNow(err error) (wait time.Duration, refused bool) {
+	if _, unanswered := errors.AsType[*client.CallError](err); unanswered {
+		return 0, false
+	}
+	e, ok := errors.AsType[*api.Error](err)
+	if !ok || e.Problem != api.Busy && e.Problem != api.NotReady {
+		return 0, false
+	}
+	return e.RetryAfter, true
 }
 
 func (s *messages) deliver(ctx context.Context, frontend string, m backendMessage) error {

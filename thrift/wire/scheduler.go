@@ -136,6 +136,10 @@ func (h schedulerHandler) SendFrontendMessage(ctx context.Context, app string, t
 	return bounded(h.FrontendMessage(ctx, app, taskRefFrom(task), status, message))
 }
 
+func (h schedulerHandler) RelayMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
+	return refusal(h.FrontendMessage(ctx, app, taskRefFrom(task), status, message))
+}
+
 func (h schedulerHandler) Submit(ctx context.Context, req *published.TSchedulingRequest) (*published.TSubmitReply, error) {
 	ctx, cancel := whileWaiting(ctx, req)
 	defer cancel()

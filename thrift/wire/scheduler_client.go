@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
@@ -166,11 +167,34 @@ func (s *SchedulerClient) RegisterFrontend(ctx context.Context, app, address str
 	return declined(ok, err, "registering an application")
 }
 
-// FrontendMessage hands a backend's message to the frontend of its application.
+// FrontendMessage hands a backend's message to the frontend of its application. A frontend of an earlier
+// version, and a listener for published clients only, do not serve relayMessage, and answer it by an
+// exception that it does not declare. They get the message by the published method, whose refusals are all
+// of the kind Internal.
 func (s *SchedulerClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
-	return invokeVoid(ctx, s.caller, "relaying a backend's message", func(ctx context.Context, c thrift.TClient) error {
-		return published.NewSchedulerServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)
+	const tried = "relaying a backend's message"
+	t := taskRefTo(task)
+	err := s.caller.Do(ctx, func(ctx context.Context, c thrift.TClient) error {
+		return published.NewSchedulerServiceClient(c).RelayMessage(ctx, app, t, status, message)
 	})
+	switch {
+	case err == nil:
+		return nil
+	case !isUndeclared(err):
+		return callError(err, tried)
+	}
+	return invokeVoid(ctx, s.caller, tried, func(ctx context.Context, c thrift.TClient) error {
+		return published.NewSchedulerServiceClient(c).SendFrontendMessage(ctx, app, t, status, message)
+	})
+}
+
+// isUndeclared reports whether a call was answered by the exception that every method may throw.
+func isUndeclared(err error) bool {
+	if _, unanswered := errors.AsType[*api.Error](err); unanswered {
+		return false
+	}
+	_, undeclared := errors.AsType[thrift.TApplicationException](err)
+	return undeclared
 }
 
 // declined turns a published method's plain false into an error.

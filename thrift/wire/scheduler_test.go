@@ -206,3 +206,46 @@ func TestCallFailures(t *testing.T) {
 		t.Errorf("the caller's cancellation became %v", err)
 	}
 }
+
+// TestRelayMessageToEarlierVersion: a frontend that does not serve relayMessage gets a backend's message by
+// the published method; one that serves it says by its refusal whether to repeat the message.
+func TestRelayMessageToEarlierVersion(t *testing.T) {
+	for name, serve := range map[string]func(thrift.TProcessor) thrift.TProcessor{
+		"this version": func(p thrift.TProcessor) thrift.TProcessor { return p },
+		"an earlier version": func(p thrift.TProcessor) thrift.TProcessor {
+			p.AddToProcessorMap("relayMessage", unserved{})
+			return p
+		},
+	} {
+		fake := &fakeScheduler{}
+		srv := servertest.Start(t, serve(wire.SchedulerProcessor(fake)), server.Options{})
+		c := wire.NewSchedulerClient(pool(t, srv.Addr().String()))
+		send := func() error {
+			return c.FrontendMessage(context.Background(), "app", wire.TaskRef{Task: "t"}, 3, []byte("m"))
+		}
+		must(t, send())
+		if got := fake.calls(); len(got) != 1 {
+			t.Errorf("%s: the message arrived as %q", name, got)
+		}
+		fake.fail(&api.Error{Problem: api.Busy, What: "full", RetryAfter: time.Second})
+		want := api.Busy
+		if name != "this version" {
+			want = api.Internal
+		}
+		err := send()
+		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != want || !strings.Contains(e.What, "full") || e.RetryAfter != time.Second && want == api.Busy {
+			t.Errorf("%s: refused by %v", name, err)
+		}
+	}
+}
+
+// unserved is a method that the access of an earlier version does not know.
+type unserved struct{}
+
+// Process implements thrift.TProcessorFunction.
+func (unserved) Process(ctx context.Context, seqID int32, in, out thrift.TProtocol) (bool, thrift.TException) {
+	x := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, `the method "relayMessage" is not served to anybody here`)
+	return true, thrift.WrapTException(errors.Join(
+		in.Skip(ctx, thrift.STRUCT), in.ReadMessageEnd(ctx), out.WriteMessageBegin(ctx, "relayMessage", thrift.EXCEPTION, seqID),
+		x.Write(ctx, out), out.WriteMessageEnd(ctx), out.Flush(ctx)))
+}

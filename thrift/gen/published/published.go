@@ -19055,6 +19055,12 @@ type SchedulerService interface {
 	// Parameters:
 	//  - Query
 	Events(ctx context.Context, query *TEventQuery) (_r *TEventPage, _err error)
+	// Parameters:
+	//  - App
+	//  - TaskId
+	//  - Status
+	//  - Message
+	RelayMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error)
 }
 
 type SchedulerServiceClient struct {
@@ -19570,6 +19576,32 @@ func (p *SchedulerServiceClient) Events(ctx context.Context, query *TEventQuery)
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "events failed: unknown result")
 }
 
+// Parameters:
+//   - App
+//   - TaskId
+//   - Status
+//   - Message
+func (p *SchedulerServiceClient) RelayMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
+	var _args142 SchedulerServiceRelayMessageArgs
+	_args142.App = app
+	_args142.TaskId = taskId
+	_args142.Status = status
+	_args142.Message = message
+	var _result144 SchedulerServiceRelayMessageResult
+	var _meta143 thrift.ResponseMeta
+	_meta143, _err = p.Client_().Call(ctx, "relayMessage", &_args142, &_result144)
+	p.SetLastResponseMeta_(_meta143)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result144.E != nil:
+		return _result144.E
+	}
+
+	return nil
+}
+
 type SchedulerServiceProcessor struct {
 	processorMap map[string]thrift.TProcessorFunction
 	handler      SchedulerService
@@ -19590,29 +19622,30 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self142 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self142.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self142.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self142.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self142.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self142.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self142.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self142.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self142.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self142.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self142.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self142.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self142.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self142.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self142.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self142.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self142.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	self142.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
-	self142.processorMap["stageFiles"] = &schedulerServiceProcessorStageFiles{handler: handler}
-	self142.processorMap["stagePiece"] = &schedulerServiceProcessorStagePiece{handler: handler}
-	self142.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
-	self142.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
-	return self142
+	self145 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self145.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self145.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self145.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self145.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self145.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self145.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self145.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self145.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self145.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self145.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self145.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self145.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self145.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self145.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self145.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self145.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	self145.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
+	self145.processorMap["stageFiles"] = &schedulerServiceProcessorStageFiles{handler: handler}
+	self145.processorMap["stagePiece"] = &schedulerServiceProcessorStagePiece{handler: handler}
+	self145.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
+	self145.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
+	self145.processorMap["relayMessage"] = &schedulerServiceProcessorRelayMessage{handler: handler}
+	return self145
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -19625,12 +19658,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x143 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x146 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x143.Write(ctx, oprot)
+	x146.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x143
+	return false, x146
 
 }
 
@@ -19639,7 +19672,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err144 error
+	var _write_err147 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19685,21 +19718,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc145 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc148 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc145.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+		if err2 := _exc148.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-			_write_err144 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
+			_write_err147 = thrift.WrapTException(err2)
 		}
-		if _write_err144 != nil {
-			return false, thrift.WrapTException(_write_err144)
+		if _write_err147 != nil {
+			return false, thrift.WrapTException(_write_err147)
 		}
 		return true, err
 	} else {
@@ -19707,19 +19740,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err144 == nil && err2 != nil {
-		_write_err144 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
+		_write_err147 = thrift.WrapTException(err2)
 	}
-	if _write_err144 != nil {
-		return false, thrift.WrapTException(_write_err144)
+	if _write_err147 != nil {
+		return false, thrift.WrapTException(_write_err147)
 	}
 	return true, err
 }
@@ -19729,7 +19762,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err146 error
+	var _write_err149 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19779,40 +19812,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc147 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc147.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-				_write_err146 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+				_write_err149 = thrift.WrapTException(err2)
 			}
-			if _write_err146 != nil {
-				return false, thrift.WrapTException(_write_err146)
+			if _write_err149 != nil {
+				return false, thrift.WrapTException(_write_err149)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err146 == nil && err2 != nil {
-		_write_err146 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if _write_err146 != nil {
-		return false, thrift.WrapTException(_write_err146)
+	if _write_err149 != nil {
+		return false, thrift.WrapTException(_write_err149)
 	}
 	return true, err
 }
@@ -19822,7 +19855,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err148 error
+	var _write_err151 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19868,39 +19901,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc149 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err148 = thrift.WrapTException(err2)
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc149.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-			_write_err148 = thrift.WrapTException(err2)
+		if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-			_write_err148 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-			_write_err148 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+			_write_err151 = thrift.WrapTException(err2)
 		}
-		if _write_err148 != nil {
-			return false, thrift.WrapTException(_write_err148)
+		if _write_err151 != nil {
+			return false, thrift.WrapTException(_write_err151)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err148 == nil && err2 != nil {
-		_write_err148 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if _write_err148 != nil {
-		return false, thrift.WrapTException(_write_err148)
+	if _write_err151 != nil {
+		return false, thrift.WrapTException(_write_err151)
 	}
 	return true, err
 }
@@ -19910,7 +19943,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err150 error
+	var _write_err153 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -19960,21 +19993,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc151 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc154 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc151.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := _exc154.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-				_write_err150 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
+				_write_err153 = thrift.WrapTException(err2)
 			}
-			if _write_err150 != nil {
-				return false, thrift.WrapTException(_write_err150)
+			if _write_err153 != nil {
+				return false, thrift.WrapTException(_write_err153)
 			}
 			return true, err
 		}
@@ -19983,19 +20016,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err150 == nil && err2 != nil {
-		_write_err150 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if _write_err150 != nil {
-		return false, thrift.WrapTException(_write_err150)
+	if _write_err153 != nil {
+		return false, thrift.WrapTException(_write_err153)
 	}
 	return true, err
 }
@@ -20005,7 +20038,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err152 error
+	var _write_err155 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20055,21 +20088,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc153 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc156 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc153.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := _exc156.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-				_write_err152 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if _write_err152 != nil {
-				return false, thrift.WrapTException(_write_err152)
+			if _write_err155 != nil {
+				return false, thrift.WrapTException(_write_err155)
 			}
 			return true, err
 		}
@@ -20078,19 +20111,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err152 == nil && err2 != nil {
-		_write_err152 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if _write_err152 != nil {
-		return false, thrift.WrapTException(_write_err152)
+	if _write_err155 != nil {
+		return false, thrift.WrapTException(_write_err155)
 	}
 	return true, err
 }
@@ -20100,7 +20133,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err154 error
+	var _write_err157 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20150,21 +20183,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc155 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc158 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc155.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := _exc158.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-				_write_err154 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if _write_err154 != nil {
-				return false, thrift.WrapTException(_write_err154)
+			if _write_err157 != nil {
+				return false, thrift.WrapTException(_write_err157)
 			}
 			return true, err
 		}
@@ -20173,19 +20206,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err154 == nil && err2 != nil {
-		_write_err154 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if _write_err154 != nil {
-		return false, thrift.WrapTException(_write_err154)
+	if _write_err157 != nil {
+		return false, thrift.WrapTException(_write_err157)
 	}
 	return true, err
 }
@@ -20195,7 +20228,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err156 error
+	var _write_err159 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20245,21 +20278,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc157 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc160 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc157.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := _exc160.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-				_write_err156 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if _write_err156 != nil {
-				return false, thrift.WrapTException(_write_err156)
+			if _write_err159 != nil {
+				return false, thrift.WrapTException(_write_err159)
 			}
 			return true, err
 		}
@@ -20268,19 +20301,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err156 == nil && err2 != nil {
-		_write_err156 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if _write_err156 != nil {
-		return false, thrift.WrapTException(_write_err156)
+	if _write_err159 != nil {
+		return false, thrift.WrapTException(_write_err159)
 	}
 	return true, err
 }
@@ -20290,7 +20323,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err158 error
+	var _write_err161 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20340,21 +20373,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc159 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc162 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc159.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := _exc162.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-				_write_err158 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if _write_err158 != nil {
-				return false, thrift.WrapTException(_write_err158)
+			if _write_err161 != nil {
+				return false, thrift.WrapTException(_write_err161)
 			}
 			return true, err
 		}
@@ -20363,19 +20396,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err158 == nil && err2 != nil {
-		_write_err158 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if _write_err158 != nil {
-		return false, thrift.WrapTException(_write_err158)
+	if _write_err161 != nil {
+		return false, thrift.WrapTException(_write_err161)
 	}
 	return true, err
 }
@@ -20385,7 +20418,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err160 error
+	var _write_err163 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20435,21 +20468,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc161 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc164 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc161.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := _exc164.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-				_write_err160 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if _write_err160 != nil {
-				return false, thrift.WrapTException(_write_err160)
+			if _write_err163 != nil {
+				return false, thrift.WrapTException(_write_err163)
 			}
 			return true, err
 		}
@@ -20458,19 +20491,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err160 == nil && err2 != nil {
-		_write_err160 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if _write_err160 != nil {
-		return false, thrift.WrapTException(_write_err160)
+	if _write_err163 != nil {
+		return false, thrift.WrapTException(_write_err163)
 	}
 	return true, err
 }
@@ -20480,7 +20513,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err165 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20530,21 +20563,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc166 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc166.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err165 != nil {
+				return false, thrift.WrapTException(_write_err165)
 			}
 			return true, err
 		}
@@ -20553,19 +20586,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err165 != nil {
+		return false, thrift.WrapTException(_write_err165)
 	}
 	return true, err
 }
@@ -20575,7 +20608,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err167 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20625,21 +20658,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc168 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc168.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err167 != nil {
+				return false, thrift.WrapTException(_write_err167)
 			}
 			return true, err
 		}
@@ -20648,19 +20681,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err167 != nil {
+		return false, thrift.WrapTException(_write_err167)
 	}
 	return true, err
 }
@@ -20670,7 +20703,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err169 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20720,21 +20753,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err169 != nil {
+				return false, thrift.WrapTException(_write_err169)
 			}
 			return true, err
 		}
@@ -20743,19 +20776,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err169 != nil {
+		return false, thrift.WrapTException(_write_err169)
 	}
 	return true, err
 }
@@ -20765,7 +20798,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err171 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20815,21 +20848,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc172 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc172.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err171 != nil {
+				return false, thrift.WrapTException(_write_err171)
 			}
 			return true, err
 		}
@@ -20838,19 +20871,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err171 != nil {
+		return false, thrift.WrapTException(_write_err171)
 	}
 	return true, err
 }
@@ -20860,7 +20893,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err170 error
+	var _write_err173 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20910,21 +20943,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc174 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := _exc174.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if _write_err170 != nil {
-				return false, thrift.WrapTException(_write_err170)
+			if _write_err173 != nil {
+				return false, thrift.WrapTException(_write_err173)
 			}
 			return true, err
 		}
@@ -20933,19 +20966,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if _write_err170 != nil {
-		return false, thrift.WrapTException(_write_err170)
+	if _write_err173 != nil {
+		return false, thrift.WrapTException(_write_err173)
 	}
 	return true, err
 }
@@ -20955,7 +20988,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err172 error
+	var _write_err175 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21005,21 +21038,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc176 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := _exc176.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if _write_err172 != nil {
-				return false, thrift.WrapTException(_write_err172)
+			if _write_err175 != nil {
+				return false, thrift.WrapTException(_write_err175)
 			}
 			return true, err
 		}
@@ -21028,19 +21061,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if _write_err172 != nil {
-		return false, thrift.WrapTException(_write_err172)
+	if _write_err175 != nil {
+		return false, thrift.WrapTException(_write_err175)
 	}
 	return true, err
 }
@@ -21050,7 +21083,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err174 error
+	var _write_err177 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21100,21 +21133,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc178 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := _exc178.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if _write_err174 != nil {
-				return false, thrift.WrapTException(_write_err174)
+			if _write_err177 != nil {
+				return false, thrift.WrapTException(_write_err177)
 			}
 			return true, err
 		}
@@ -21123,19 +21156,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if _write_err174 != nil {
-		return false, thrift.WrapTException(_write_err174)
+	if _write_err177 != nil {
+		return false, thrift.WrapTException(_write_err177)
 	}
 	return true, err
 }
@@ -21145,7 +21178,7 @@ type schedulerServiceProcessorTaskInput struct {
 }
 
 func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err176 error
+	var _write_err179 error
 	args := SchedulerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21195,21 +21228,21 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc180 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := _exc180.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if _write_err176 != nil {
-				return false, thrift.WrapTException(_write_err176)
+			if _write_err179 != nil {
+				return false, thrift.WrapTException(_write_err179)
 			}
 			return true, err
 		}
@@ -21218,19 +21251,19 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if _write_err176 != nil {
-		return false, thrift.WrapTException(_write_err176)
+	if _write_err179 != nil {
+		return false, thrift.WrapTException(_write_err179)
 	}
 	return true, err
 }
@@ -21240,7 +21273,7 @@ type schedulerServiceProcessorStageFiles struct {
 }
 
 func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err178 error
+	var _write_err181 error
 	args := SchedulerServiceStageFilesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21290,21 +21323,21 @@ func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stageFiles: "+err2.Error())
+			_exc182 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stageFiles: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "stageFiles", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := _exc182.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if _write_err178 != nil {
-				return false, thrift.WrapTException(_write_err178)
+			if _write_err181 != nil {
+				return false, thrift.WrapTException(_write_err181)
 			}
 			return true, err
 		}
@@ -21313,19 +21346,19 @@ func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "stageFiles", thrift.REPLY, seqId); err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if _write_err178 != nil {
-		return false, thrift.WrapTException(_write_err178)
+	if _write_err181 != nil {
+		return false, thrift.WrapTException(_write_err181)
 	}
 	return true, err
 }
@@ -21335,7 +21368,7 @@ type schedulerServiceProcessorStagePiece struct {
 }
 
 func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err180 error
+	var _write_err183 error
 	args := SchedulerServiceStagePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21385,21 +21418,21 @@ func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stagePiece: "+err2.Error())
+			_exc184 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stagePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "stagePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := _exc184.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if _write_err180 != nil {
-				return false, thrift.WrapTException(_write_err180)
+			if _write_err183 != nil {
+				return false, thrift.WrapTException(_write_err183)
 			}
 			return true, err
 		}
@@ -21408,19 +21441,19 @@ func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "stagePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if _write_err180 != nil {
-		return false, thrift.WrapTException(_write_err180)
+	if _write_err183 != nil {
+		return false, thrift.WrapTException(_write_err183)
 	}
 	return true, err
 }
@@ -21430,7 +21463,7 @@ type schedulerServiceProcessorHistory struct {
 }
 
 func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err182 error
+	var _write_err185 error
 	args := SchedulerServiceHistoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21480,21 +21513,21 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
+			_exc186 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := _exc186.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if _write_err182 != nil {
-				return false, thrift.WrapTException(_write_err182)
+			if _write_err185 != nil {
+				return false, thrift.WrapTException(_write_err185)
 			}
 			return true, err
 		}
@@ -21503,19 +21536,19 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.REPLY, seqId); err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if _write_err182 != nil {
-		return false, thrift.WrapTException(_write_err182)
+	if _write_err185 != nil {
+		return false, thrift.WrapTException(_write_err185)
 	}
 	return true, err
 }
@@ -21525,7 +21558,7 @@ type schedulerServiceProcessorEvents struct {
 }
 
 func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err184 error
+	var _write_err187 error
 	args := SchedulerServiceEventsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21575,21 +21608,21 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
+			_exc188 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := _exc188.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if _write_err184 != nil {
-				return false, thrift.WrapTException(_write_err184)
+			if _write_err187 != nil {
+				return false, thrift.WrapTException(_write_err187)
 			}
 			return true, err
 		}
@@ -21598,19 +21631,112 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.REPLY, seqId); err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if _write_err184 != nil {
-		return false, thrift.WrapTException(_write_err184)
+	if _write_err187 != nil {
+		return false, thrift.WrapTException(_write_err187)
+	}
+	return true, err
+}
+
+type schedulerServiceProcessorRelayMessage struct {
+	handler SchedulerService
+}
+
+func (p *schedulerServiceProcessorRelayMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err189 error
+	args := SchedulerServiceRelayMessageArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "relayMessage", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := SchedulerServiceRelayMessageResult{}
+	if err2 := p.handler.RelayMessage(ctx, args.App, args.TaskId, args.Status, args.Message); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *TPigeonException:
+			result.E = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc190 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing relayMessage: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "relayMessage", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc190.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
+			}
+			if _write_err189 != nil {
+				return false, thrift.WrapTException(_write_err189)
+			}
+			return true, err
+		}
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "relayMessage", thrift.REPLY, seqId); err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
+	}
+	if _write_err189 != nil {
+		return false, thrift.WrapTException(_write_err189)
 	}
 	return true, err
 }
@@ -23174,11 +23300,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem186 := &TJobStatus{}
-		if err := _elem186.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem186), err)
+		_elem191 := &TJobStatus{}
+		if err := _elem191.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem191), err)
 		}
-		p.Success = append(p.Success, _elem186)
+		p.Success = append(p.Success, _elem191)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -24224,11 +24350,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem187 := &TMasterState{}
-		if err := _elem187.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem187), err)
+		_elem192 := &TMasterState{}
+		if err := _elem192.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem192), err)
 		}
-		p.Success = append(p.Success, _elem187)
+		p.Success = append(p.Success, _elem192)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -24500,13 +24626,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem188 int32
+		var _elem193 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem188 = v
+			_elem193 = v
 		}
-		p.Success = append(p.Success, _elem188)
+		p.Success = append(p.Success, _elem193)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -26532,11 +26658,11 @@ func (p *SchedulerServiceStageFilesArgs) ReadField1(ctx context.Context, iprot t
 	tSlice := make([]*TStagedFile, 0, size)
 	p.Files = tSlice
 	for i := 0; i < size; i++ {
-		_elem189 := &TStagedFile{}
-		if err := _elem189.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem189), err)
+		_elem194 := &TStagedFile{}
+		if err := _elem194.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem194), err)
 		}
-		p.Files = append(p.Files, _elem189)
+		p.Files = append(p.Files, _elem194)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -26681,13 +26807,13 @@ func (p *SchedulerServiceStageFilesResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int64, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem190 int64
+		var _elem195 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem190 = v
+			_elem195 = v
 		}
-		p.Success = append(p.Success, _elem190)
+		p.Success = append(p.Success, _elem195)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -27645,6 +27771,345 @@ func (p *SchedulerServiceEventsResult) String() string {
 	return fmt.Sprintf("SchedulerServiceEventsResult(%+v)", *p)
 }
 
+// Attributes:
+//   - App
+//   - TaskId
+//   - Status
+//   - Message
+type SchedulerServiceRelayMessageArgs struct {
+	App     string       `thrift:"app,1" db:"app" json:"app"`
+	TaskId  *TFullTaskId `thrift:"taskId,2" db:"taskId" json:"taskId"`
+	Status  int32        `thrift:"status,3" db:"status" json:"status"`
+	Message []byte       `thrift:"message,4" db:"message" json:"message"`
+}
+
+func NewSchedulerServiceRelayMessageArgs() *SchedulerServiceRelayMessageArgs {
+	return &SchedulerServiceRelayMessageArgs{}
+}
+
+func (p *SchedulerServiceRelayMessageArgs) GetApp() string {
+	return p.App
+}
+
+var SchedulerServiceRelayMessageArgs_TaskId_DEFAULT *TFullTaskId
+
+func (p *SchedulerServiceRelayMessageArgs) GetTaskId() *TFullTaskId {
+	if !p.IsSetTaskId() {
+		return SchedulerServiceRelayMessageArgs_TaskId_DEFAULT
+	}
+	return p.TaskId
+}
+
+func (p *SchedulerServiceRelayMessageArgs) GetStatus() int32 {
+	return p.Status
+}
+
+func (p *SchedulerServiceRelayMessageArgs) GetMessage() []byte {
+	return p.Message
+}
+func (p *SchedulerServiceRelayMessageArgs) IsSetTaskId() bool {
+	return p.TaskId != nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.App = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.TaskId = &TFullTaskId{}
+	if err := p.TaskId.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.TaskId), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Status = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBinary(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "relayMessage_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "app", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:app: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.App)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.app (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:app: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceRelayMessageArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "taskId", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:taskId: ", p), err)
+	}
+	if err := p.TaskId.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.TaskId), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:taskId: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceRelayMessageArgs) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:status: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.status (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:status: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceRelayMessageArgs) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:message: ", p), err)
+	}
+	if err := oprot.WriteBinary(ctx, p.Message); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:message: ", p), err)
+	}
+	return err
+}
+
+func (p *SchedulerServiceRelayMessageArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceRelayMessageArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - E
+type SchedulerServiceRelayMessageResult struct {
+	E *TPigeonException `thrift:"e,1" db:"e" json:"e,omitempty"`
+}
+
+func NewSchedulerServiceRelayMessageResult() *SchedulerServiceRelayMessageResult {
+	return &SchedulerServiceRelayMessageResult{}
+}
+
+var SchedulerServiceRelayMessageResult_E_DEFAULT *TPigeonException
+
+func (p *SchedulerServiceRelayMessageResult) GetE() *TPigeonException {
+	if !p.IsSetE() {
+		return SchedulerServiceRelayMessageResult_E_DEFAULT
+	}
+	return p.E
+}
+func (p *SchedulerServiceRelayMessageResult) IsSetE() bool {
+	return p.E != nil
+}
+
+func (p *SchedulerServiceRelayMessageResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.E = &TPigeonException{}
+	if err := p.E.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.E), err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "relayMessage_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *SchedulerServiceRelayMessageResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetE() {
+		if err := oprot.WriteFieldBegin(ctx, "e", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:e: ", p), err)
+		}
+		if err := p.E.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.E), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:e: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *SchedulerServiceRelayMessageResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("SchedulerServiceRelayMessageResult(%+v)", *p)
+}
+
 type FrontendService interface {
 	// Parameters:
 	//  - TaskId
@@ -27693,14 +28158,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args191 FrontendServiceFrontendMessageArgs
-	_args191.TaskId = taskId
-	_args191.Status = status
-	_args191.Message = message
-	var _result193 FrontendServiceFrontendMessageResult
-	var _meta192 thrift.ResponseMeta
-	_meta192, _err = p.Client_().Call(ctx, "frontendMessage", &_args191, &_result193)
-	p.SetLastResponseMeta_(_meta192)
+	var _args196 FrontendServiceFrontendMessageArgs
+	_args196.TaskId = taskId
+	_args196.Status = status
+	_args196.Message = message
+	var _result198 FrontendServiceFrontendMessageResult
+	var _meta197 thrift.ResponseMeta
+	_meta197, _err = p.Client_().Call(ctx, "frontendMessage", &_args196, &_result198)
+	p.SetLastResponseMeta_(_meta197)
 	if _err != nil {
 		return
 	}
@@ -27727,9 +28192,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self194 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self194.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self194
+	self199 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self199.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self199
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -27742,12 +28207,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x195 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x200 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x195.Write(ctx, oprot)
+	x200.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x195
+	return false, x200
 
 }
 
@@ -27756,7 +28221,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err196 error
+	var _write_err201 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -27802,39 +28267,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc197 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc202 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err196 = thrift.WrapTException(err2)
+			_write_err201 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc197.Write(ctx, oprot); _write_err196 == nil && err2 != nil {
-			_write_err196 = thrift.WrapTException(err2)
+		if err2 := _exc202.Write(ctx, oprot); _write_err201 == nil && err2 != nil {
+			_write_err201 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err196 == nil && err2 != nil {
-			_write_err196 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err201 == nil && err2 != nil {
+			_write_err201 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err196 == nil && err2 != nil {
-			_write_err196 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err201 == nil && err2 != nil {
+			_write_err201 = thrift.WrapTException(err2)
 		}
-		if _write_err196 != nil {
-			return false, thrift.WrapTException(_write_err196)
+		if _write_err201 != nil {
+			return false, thrift.WrapTException(_write_err201)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err196 = thrift.WrapTException(err2)
+		_write_err201 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err196 == nil && err2 != nil {
-		_write_err196 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err201 == nil && err2 != nil {
+		_write_err201 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err196 == nil && err2 != nil {
-		_write_err196 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err201 == nil && err2 != nil {
+		_write_err201 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err196 == nil && err2 != nil {
-		_write_err196 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err201 == nil && err2 != nil {
+		_write_err201 = thrift.WrapTException(err2)
 	}
-	if _write_err196 != nil {
-		return false, thrift.WrapTException(_write_err196)
+	if _write_err201 != nil {
+		return false, thrift.WrapTException(_write_err201)
 	}
 	return true, err
 }
@@ -28133,14 +28598,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args198 BackendServiceLaunchTaskArgs
-	_args198.Message = message
-	_args198.TaskId = taskId
-	_args198.User = user
-	var _result200 BackendServiceLaunchTaskResult
-	var _meta199 thrift.ResponseMeta
-	_meta199, _err = p.Client_().Call(ctx, "launchTask", &_args198, &_result200)
-	p.SetLastResponseMeta_(_meta199)
+	var _args203 BackendServiceLaunchTaskArgs
+	_args203.Message = message
+	_args203.TaskId = taskId
+	_args203.User = user
+	var _result205 BackendServiceLaunchTaskResult
+	var _meta204 thrift.ResponseMeta
+	_meta204, _err = p.Client_().Call(ctx, "launchTask", &_args203, &_result205)
+	p.SetLastResponseMeta_(_meta204)
 	if _err != nil {
 		return
 	}
@@ -28167,9 +28632,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self201 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self201.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self201
+	self206 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self206.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self206
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -28182,12 +28647,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x202 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x207 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x202.Write(ctx, oprot)
+	x207.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x202
+	return false, x207
 
 }
 
@@ -28196,7 +28661,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err203 error
+	var _write_err208 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28242,39 +28707,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc204 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc209 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err203 = thrift.WrapTException(err2)
+			_write_err208 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc204.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
-			_write_err203 = thrift.WrapTException(err2)
+		if err2 := _exc209.Write(ctx, oprot); _write_err208 == nil && err2 != nil {
+			_write_err208 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
-			_write_err203 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err208 == nil && err2 != nil {
+			_write_err208 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
-			_write_err203 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err208 == nil && err2 != nil {
+			_write_err208 = thrift.WrapTException(err2)
 		}
-		if _write_err203 != nil {
-			return false, thrift.WrapTException(_write_err203)
+		if _write_err208 != nil {
+			return false, thrift.WrapTException(_write_err208)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err203 = thrift.WrapTException(err2)
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
-		_write_err203 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err208 == nil && err2 != nil {
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
-		_write_err203 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err208 == nil && err2 != nil {
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
-		_write_err203 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err208 == nil && err2 != nil {
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if _write_err203 != nil {
-		return false, thrift.WrapTException(_write_err203)
+	if _write_err208 != nil {
+		return false, thrift.WrapTException(_write_err208)
 	}
 	return true, err
 }
@@ -28591,31 +29056,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args205 MasterServiceRegisterBackendArgs
-	_args205.App = app
-	_args205.ListenSocket = listenSocket
-	_args205.Kind = kind
-	var _result207 MasterServiceRegisterBackendResult
-	var _meta206 thrift.ResponseMeta
-	_meta206, _err = p.Client_().Call(ctx, "registerBackend", &_args205, &_result207)
-	p.SetLastResponseMeta_(_meta206)
+	var _args210 MasterServiceRegisterBackendArgs
+	_args210.App = app
+	_args210.ListenSocket = listenSocket
+	_args210.Kind = kind
+	var _result212 MasterServiceRegisterBackendResult
+	var _meta211 thrift.ResponseMeta
+	_meta211, _err = p.Client_().Call(ctx, "registerBackend", &_args210, &_result212)
+	p.SetLastResponseMeta_(_meta211)
 	if _err != nil {
 		return
 	}
-	return _result207.GetSuccess(), nil
+	return _result212.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args208 MasterServiceTaskFinishedArgs
-	_args208.Tasks = tasks
-	_args208.Worker = worker
-	var _result210 MasterServiceTaskFinishedResult
-	var _meta209 thrift.ResponseMeta
-	_meta209, _err = p.Client_().Call(ctx, "taskFinished", &_args208, &_result210)
-	p.SetLastResponseMeta_(_meta209)
+	var _args213 MasterServiceTaskFinishedArgs
+	_args213.Tasks = tasks
+	_args213.Worker = worker
+	var _result215 MasterServiceTaskFinishedResult
+	var _meta214 thrift.ResponseMeta
+	_meta214, _err = p.Client_().Call(ctx, "taskFinished", &_args213, &_result215)
+	p.SetLastResponseMeta_(_meta214)
 	if _err != nil {
 		return
 	}
@@ -28628,15 +29093,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args211 MasterServiceSendFrontendMessageArgs
-	_args211.App = app
-	_args211.TaskId = taskId
-	_args211.Status = status
-	_args211.Message = message
-	var _result213 MasterServiceSendFrontendMessageResult
-	var _meta212 thrift.ResponseMeta
-	_meta212, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args211, &_result213)
-	p.SetLastResponseMeta_(_meta212)
+	var _args216 MasterServiceSendFrontendMessageArgs
+	_args216.App = app
+	_args216.TaskId = taskId
+	_args216.Status = status
+	_args216.Message = message
+	var _result218 MasterServiceSendFrontendMessageResult
+	var _meta217 thrift.ResponseMeta
+	_meta217, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args216, &_result218)
+	p.SetLastResponseMeta_(_meta217)
 	if _err != nil {
 		return
 	}
@@ -28663,11 +29128,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self214 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self214.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self214.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self214.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self214
+	self219 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self219.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self219.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self219.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self219
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -28680,12 +29145,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x215 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x220 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x215.Write(ctx, oprot)
+	x220.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x215
+	return false, x220
 
 }
 
@@ -28694,7 +29159,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err216 error
+	var _write_err221 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28740,21 +29205,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc217 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc222 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+			_write_err221 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc217.Write(ctx, oprot); _write_err216 == nil && err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+		if err2 := _exc222.Write(ctx, oprot); _write_err221 == nil && err2 != nil {
+			_write_err221 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err216 == nil && err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err221 == nil && err2 != nil {
+			_write_err221 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err216 == nil && err2 != nil {
-			_write_err216 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err221 == nil && err2 != nil {
+			_write_err221 = thrift.WrapTException(err2)
 		}
-		if _write_err216 != nil {
-			return false, thrift.WrapTException(_write_err216)
+		if _write_err221 != nil {
+			return false, thrift.WrapTException(_write_err221)
 		}
 		return true, err
 	} else {
@@ -28762,19 +29227,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+		_write_err221 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err216 == nil && err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err221 == nil && err2 != nil {
+		_write_err221 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err216 == nil && err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err221 == nil && err2 != nil {
+		_write_err221 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err216 == nil && err2 != nil {
-		_write_err216 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err221 == nil && err2 != nil {
+		_write_err221 = thrift.WrapTException(err2)
 	}
-	if _write_err216 != nil {
-		return false, thrift.WrapTException(_write_err216)
+	if _write_err221 != nil {
+		return false, thrift.WrapTException(_write_err221)
 	}
 	return true, err
 }
@@ -28784,7 +29249,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err218 error
+	var _write_err223 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28830,39 +29295,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc219 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc224 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc219.Write(ctx, oprot); _write_err218 == nil && err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+		if err2 := _exc224.Write(ctx, oprot); _write_err223 == nil && err2 != nil {
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err218 == nil && err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err223 == nil && err2 != nil {
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err218 == nil && err2 != nil {
-			_write_err218 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err223 == nil && err2 != nil {
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if _write_err218 != nil {
-			return false, thrift.WrapTException(_write_err218)
+		if _write_err223 != nil {
+			return false, thrift.WrapTException(_write_err223)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err218 == nil && err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err223 == nil && err2 != nil {
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err218 == nil && err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err223 == nil && err2 != nil {
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err218 == nil && err2 != nil {
-		_write_err218 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err223 == nil && err2 != nil {
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if _write_err218 != nil {
-		return false, thrift.WrapTException(_write_err218)
+	if _write_err223 != nil {
+		return false, thrift.WrapTException(_write_err223)
 	}
 	return true, err
 }
@@ -28872,7 +29337,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err220 error
+	var _write_err225 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28918,39 +29383,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc221 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc226 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err220 = thrift.WrapTException(err2)
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc221.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
-			_write_err220 = thrift.WrapTException(err2)
+		if err2 := _exc226.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
-			_write_err220 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
-			_write_err220 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if _write_err220 != nil {
-			return false, thrift.WrapTException(_write_err220)
+		if _write_err225 != nil {
+			return false, thrift.WrapTException(_write_err225)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if _write_err220 != nil {
-		return false, thrift.WrapTException(_write_err220)
+	if _write_err225 != nil {
+		return false, thrift.WrapTException(_write_err225)
 	}
 	return true, err
 }
@@ -29333,11 +29798,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem222 := &TFullTaskId{}
-		if err := _elem222.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem222), err)
+		_elem227 := &TFullTaskId{}
+		if err := _elem227.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem227), err)
 		}
-		p.Tasks = append(p.Tasks, _elem222)
+		p.Tasks = append(p.Tasks, _elem227)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -29784,12 +30249,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args223 NodeMonitorServiceTasksFinishedArgs
-	_args223.Tasks = tasks
-	var _result225 NodeMonitorServiceTasksFinishedResult
-	var _meta224 thrift.ResponseMeta
-	_meta224, _err = p.Client_().Call(ctx, "tasksFinished", &_args223, &_result225)
-	p.SetLastResponseMeta_(_meta224)
+	var _args228 NodeMonitorServiceTasksFinishedArgs
+	_args228.Tasks = tasks
+	var _result230 NodeMonitorServiceTasksFinishedResult
+	var _meta229 thrift.ResponseMeta
+	_meta229, _err = p.Client_().Call(ctx, "tasksFinished", &_args228, &_result230)
+	p.SetLastResponseMeta_(_meta229)
 	if _err != nil {
 		return
 	}
@@ -29801,9 +30266,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self226 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self226.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self226
+	self231 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self231.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self231
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -29811,7 +30276,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err227 error
+	var _write_err232 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -29857,39 +30322,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc228 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc233 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err227 = thrift.WrapTException(err2)
+			_write_err232 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc228.Write(ctx, oprot); _write_err227 == nil && err2 != nil {
-			_write_err227 = thrift.WrapTException(err2)
+		if err2 := _exc233.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
+			_write_err232 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err227 == nil && err2 != nil {
-			_write_err227 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
+			_write_err232 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err227 == nil && err2 != nil {
-			_write_err227 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
+			_write_err232 = thrift.WrapTException(err2)
 		}
-		if _write_err227 != nil {
-			return false, thrift.WrapTException(_write_err227)
+		if _write_err232 != nil {
+			return false, thrift.WrapTException(_write_err232)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err227 = thrift.WrapTException(err2)
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err227 == nil && err2 != nil {
-		_write_err227 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err227 == nil && err2 != nil {
-		_write_err227 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err227 == nil && err2 != nil {
-		_write_err227 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if _write_err227 != nil {
-		return false, thrift.WrapTException(_write_err227)
+	if _write_err232 != nil {
+		return false, thrift.WrapTException(_write_err232)
 	}
 	return true, err
 }
@@ -29956,11 +30421,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem229 := &TFullTaskId{}
-		if err := _elem229.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem229), err)
+		_elem234 := &TFullTaskId{}
+		if err := _elem234.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem234), err)
 		}
-		p.Tasks = append(p.Tasks, _elem229)
+		p.Tasks = append(p.Tasks, _elem234)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

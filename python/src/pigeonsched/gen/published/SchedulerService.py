@@ -191,6 +191,17 @@ class Iface(object):
         """
         pass
 
+    def relayMessage(self, app, taskId, status, message):
+        """
+        Parameters:
+         - app
+         - taskId
+         - status
+         - message
+
+        """
+        pass
+
 
 class Client(Iface):
     def __init__(self, iprot, oprot=None):
@@ -925,6 +936,44 @@ class Client(Iface):
             raise result.e
         raise TApplicationException(TApplicationException.MISSING_RESULT, "events failed: unknown result")
 
+    def relayMessage(self, app, taskId, status, message):
+        """
+        Parameters:
+         - app
+         - taskId
+         - status
+         - message
+
+        """
+        self.send_relayMessage(app, taskId, status, message)
+        self.recv_relayMessage()
+
+    def send_relayMessage(self, app, taskId, status, message):
+        self._oprot.writeMessageBegin('relayMessage', TMessageType.CALL, self._seqid)
+        args = relayMessage_args()
+        args.app = app
+        args.taskId = taskId
+        args.status = status
+        args.message = message
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_relayMessage(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = relayMessage_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.e is not None:
+            raise result.e
+        return
+
 
 class Processor(Iface, TProcessor):
     def __init__(self, handler):
@@ -951,6 +1000,7 @@ class Processor(Iface, TProcessor):
         self._processMap["stagePiece"] = Processor.process_stagePiece
         self._processMap["history"] = Processor.process_history
         self._processMap["events"] = Processor.process_events
+        self._processMap["relayMessage"] = Processor.process_relayMessage
         self._on_message_begin = None
 
     def on_message_begin(self, func):
@@ -1509,6 +1559,32 @@ class Processor(Iface, TProcessor):
             msg_type = TMessageType.EXCEPTION
             result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
         oprot.writeMessageBegin("events", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    def process_relayMessage(self, seqid, iprot, oprot):
+        args = relayMessage_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = relayMessage_result()
+        try:
+            self._handler.relayMessage(args.app, args.taskId, args.status, args.message)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except TPigeonException as e:
+            msg_type = TMessageType.REPLY
+            result.e = e
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("relayMessage", msg_type, seqid)
         result.write(oprot)
         oprot.writeMessageEnd()
         oprot.trans.flush()
@@ -4528,6 +4604,167 @@ class events_result(object):
 all_structs.append(events_result)
 events_result.thrift_spec = (
     (0, TType.STRUCT, 'success', [TEventPage, None], None, ),  # 0
+    (1, TType.STRUCT, 'e', [TPigeonException, None], None, ),  # 1
+)
+
+
+class relayMessage_args(object):
+    """
+    Attributes:
+     - app
+     - taskId
+     - status
+     - message
+
+    """
+
+
+    def __init__(self, app=None, taskId=None, status=None, message=None,):
+        self.app = app
+        self.taskId = taskId
+        self.status = status
+        self.message = message
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.app = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.taskId = TFullTaskId()
+                    self.taskId.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I32:
+                    self.status = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.message = iprot.readBinary()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('relayMessage_args')
+        if self.app is not None:
+            oprot.writeFieldBegin('app', TType.STRING, 1)
+            oprot.writeString(self.app.encode('utf-8') if sys.version_info[0] == 2 else self.app)
+            oprot.writeFieldEnd()
+        if self.taskId is not None:
+            oprot.writeFieldBegin('taskId', TType.STRUCT, 2)
+            self.taskId.write(oprot)
+            oprot.writeFieldEnd()
+        if self.status is not None:
+            oprot.writeFieldBegin('status', TType.I32, 3)
+            oprot.writeI32(self.status)
+            oprot.writeFieldEnd()
+        if self.message is not None:
+            oprot.writeFieldBegin('message', TType.STRING, 4)
+            oprot.writeBinary(self.message)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(relayMessage_args)
+relayMessage_args.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'app', 'UTF8', None, ),  # 1
+    (2, TType.STRUCT, 'taskId', [TFullTaskId, None], None, ),  # 2
+    (3, TType.I32, 'status', None, None, ),  # 3
+    (4, TType.STRING, 'message', 'BINARY', None, ),  # 4
+)
+
+
+class relayMessage_result(object):
+    """
+    Attributes:
+     - e
+
+    """
+
+
+    def __init__(self, e=None,):
+        self.e = e
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRUCT:
+                    self.e = TPigeonException.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('relayMessage_result')
+        if self.e is not None:
+            oprot.writeFieldBegin('e', TType.STRUCT, 1)
+            self.e.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(relayMessage_result)
+relayMessage_result.thrift_spec = (
+    None,  # 0
     (1, TType.STRUCT, 'e', [TPigeonException, None], None, ),  # 1
 )
 fix_spec(all_structs)
