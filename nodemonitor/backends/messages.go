@@ -126,7 +126,17 @@ func refusedForNow(err error) (wait time.Duration, refused bool) {
 	return e.RetryAfter, true
 }
 
+// deliver calls the frontend at an address, or, where a standby answers there, the leader that it names: a
+// backend names the process that led when its task was launched.
 func (s *messages) deliver(ctx context.Context, frontend string, m backendMessage) error {
+	err := s.call(ctx, frontend, m)
+	if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.NotReady && e.Address != "" {
+		return s.call(ctx, e.Address, m)
+	}
+	return err
+}
+
+func (s *messages) call(ctx context.Context, frontend string, m backendMessage) error {
 	pool, err := s.pools.At(frontend)
 	if err != nil {
 		return err

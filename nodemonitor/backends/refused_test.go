@@ -88,6 +88,23 @@ func TestRefusedMessageWaits(t *testing.T) {
 	}
 }
 
+// A message for a frontend where a standby answers is delivered to the leader that the standby names.
+func TestMessageFollowsTheLeader(t *testing.T) {
+	leader := &taker{}
+	led := servertest.Start(t, wire.SchedulerProcessor(leader), server.Options{Name: "leader"})
+	standby := &taker{refusals: map[string]error{"etl": &api.Error{Problem: api.NotReady, What: "this process is a standby", Address: led.Addr().String()}}}
+	s := servertest.Start(t, wire.SchedulerProcessor(standby), server.Options{Name: "standby"})
+	m := newMessages(slog.New(slog.DiscardHandler), 100, client.Security{})
+	defer m.close()
+	ctx := identity.With(t.Context(), identity.Principal{Role: identity.Superuser})
+	for task := range 2 {
+		if err := m.FrontendMessage(ctx, "etl", wire.TaskRef{Task: fmt.Sprint(task), Scheduler: s.Addr().String()}, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leader.awaitTaken(t, 0, "etl 0", "etl 1")
+}
+
 // A message that its frontend refuses for good is dropped.
 func TestMessageWithoutListener(t *testing.T) {
 	f := &taker{refusals: map[string]error{"etl": &api.Error{Problem: api.NotFound, What: "no application of that name has registered where it listens"}}}
