@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
 // Explain returns why a job waits, with counts and what would let it start sooner, or
@@ -30,6 +32,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	if err := may(ctx, access.SeeJob, s.status.Submitter, name, tried); err != nil {
 		return nil, err
+	}
+	if s.former != nil {
+		return srv.explainFormer(s.former), nil
 	}
 	views := srv.running(ctx, &s)
 	id := sched.NewJobID(srv.scope, name)
@@ -68,6 +73,21 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	return e.Explanation, nil
 }
 
+// explainFormer explains an ended job that only the journal still has.
+func (srv *schedulerService) explainFormer(former *journal.Ended) *api.Explanation {
+	s := &former.Status
+	e := &api.Explanation{Status: *s, Groups: []api.GroupShare{}, Why: []string{jobs.EndSentence(s)}, Trace: telemetry.Carrier(former.Trace).TraceID()}
+	e.TraceURL = srv.cfg.traceURL(e.Trace)
+	if owner := jobs.OwnerSentence(s); owner != "" {
+		e.Why = append(e.Why, owner)
+	}
+	var unreadable error
+	if e.Tasks, e.Completed, unreadable = jobs.ExplainFormer(former); unreadable != nil {
+		e.Why = append(e.Why, "Some of what the journal keeps of its tasks cannot be read.")
+	}
+	return e
+}
+
 // reasons are what the owner goroutine knows of why a job waits.
 type reasons struct {
 	*api.Explanation
@@ -98,9 +118,7 @@ func (o *owner) reasons(id sched.JobID) reasons {
 	why, tasks := o.dispatch.Explain(id, jobs.ExplainedTasks)
 	e.Why = append(e.Why, why...)
 	j.AddLaunchTimes(tasks)
-	e.Tasks = append(tasks, o.jobs.FailedTasks(j, jobs.ExplainedTasks-len(tasks))...)
-	e.Tasks = append(e.Tasks, o.jobs.StoppedTasks(j, jobs.ExplainedTasks-len(e.Tasks))...)
-	e.Tasks = append(e.Tasks, o.jobs.EarlierAttempts(j, jobs.ExplainedTasks-len(e.Tasks))...)
+	e.Tasks = append(tasks, o.jobs.EndedTasks(j, jobs.ExplainedTasks-len(tasks))...)
 	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
 	return reasons{e, j.Class(), len(why) > 0, j.Status.State.Ended()}
 }

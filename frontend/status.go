@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -19,6 +20,7 @@ type jobSummary struct {
 	app    string // the application whose backends its tasks need, "" for none
 	bound  int    // tasks that this frontend launched without a master and that have no result yet
 	known  bool
+	former *journal.Ended // of a job that only the journal has, nil for any other
 }
 
 // summary returns the summary of a job in memory, the zero one for an unknown job.
@@ -36,7 +38,9 @@ func (srv *schedulerService) lookUp(ctx context.Context, tried, name string) (jo
 	accepting := srv.accepting(name)
 	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) jobSummary { return o.summary(id) })
 	if err == nil && !s.known {
-		s.status, err = srv.endedStatus(ctx, id, name)
+		if s.former, err = srv.former(ctx, id, name); err == nil {
+			s.status = s.former.Status
+		}
 	}
 	if err != nil && accepting {
 		err = &api.Error{Problem: api.NotReady, What: "it is being accepted", Subject: fmt.Sprintf("job %q", name), Tried: tried + " it at frontend " + srv.cfg.ID, Next: "try again", RetryAfter: 100 * time.Millisecond}
@@ -167,17 +171,26 @@ func (srv *schedulerService) cancelApplication(ctx context.Context, name, submit
 	return api.Status{Job: name, App: name, State: api.StateCancelled, Running: len(v.Executors), Submitter: submitter}, nil
 }
 
-// endedStatus looks a job up in the journal, which keeps ended jobs longer than memory.
+// endedStatus returns the status of a job that only the journal has.
 func (srv *schedulerService) endedStatus(ctx context.Context, id sched.JobID, name string) (api.Status, error) {
-	known, err := srv.journal.Lookup(id)
+	e, err := srv.former(ctx, id, name)
 	if err != nil {
 		return api.Status{}, err
 	}
+	return e.Status, nil
+}
+
+// former looks a job up in the journal, which keeps ended jobs longer than memory.
+func (srv *schedulerService) former(ctx context.Context, id sched.JobID, name string) (*journal.Ended, error) {
+	known, err := srv.journal.Lookup(id)
+	if err != nil {
+		return nil, err
+	}
 	if known.Ended == nil {
-		return api.Status{}, srv.unknown(ctx, name, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", srv.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
+		return nil, srv.unknown(ctx, name, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", srv.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
 			Tried: "looking it up at frontend " + srv.cfg.ID, Next: "check the id, and ask the frontend that accepted it"})
 	}
-	return known.Ended.Status, nil
+	return known.Ended, nil
 }
 
 // Identify returns which frontend this is.

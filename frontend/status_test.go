@@ -261,10 +261,10 @@ func TestLogOfACancelledJob(t *testing.T) {
 	}
 	f = w.restartFrontend(f)
 	want := e.Tasks
-	if e, err := f.Explain(t.Context(), "job"); err != nil || !reflect.DeepEqual(e.Tasks, want) {
-		t.Errorf("after a restart %+v, %v, before %+v", e.Tasks, err, want)
-	}
 	for _, where := range []string{"in memory", "in the journal"} {
+		if e, err := f.Explain(t.Context(), "job"); err != nil || !reflect.DeepEqual(e.Tasks, want) {
+			t.Errorf("after a restart, with the job %s, %+v, %v, before %+v", where, e.Tasks, err, want)
+		}
 		if c, err := f.TaskLog(t.Context(), wire.LogRequest{Job: "job", Stream: "stdout", Limit: 100}); err != nil || string(c.Data) != "partial\n" {
 			t.Errorf("after a restart, with the job %s: %+v, %v", where, c, err)
 		}
@@ -295,8 +295,9 @@ func TestLogsOfEarlierAttempts(t *testing.T) {
 	checkEarlierAttempts(t, w.restartFrontend(f), len(r.Tasks))
 }
 
-// After a restart of the frontend an ended job shows when its attempts ran as before: those that
-// completed, those that failed, and those that others followed.
+// After a restart of the frontend, and when only the journal still has it, an ended job is explained as
+// before, and shows when its attempts ran: those that completed, those that failed, and those that others
+// followed.
 func TestTimesOfAttemptsAfterARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,15 +321,27 @@ func TestTimesOfAttemptsAfterARestart(t *testing.T) {
 		}
 		return append(e.Completed, e.Tasks...)
 	}
-	before, after := attempts(f), attempts(w.restartFrontend(f))
-	for i, a := range before {
-		b := after[i]
-		if math.Abs(a.Seconds-b.Seconds) < 2e-6 { // microseconds are kept
-			b.Seconds = a.Seconds
+	before := attempts(f)
+	f = w.restartFrontend(f)
+	restarted, err := f.Explain(t.Context(), "job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, where := range []string{"in memory", "in the journal"} {
+		after := attempts(f)
+		for i, a := range before {
+			b := after[i]
+			if math.Abs(a.Seconds-b.Seconds) < 2e-6 { // microseconds are kept
+				b.Seconds = a.Seconds
+			}
+			if a.Started == 0 || a != b {
+				t.Errorf("after a restart, with the job %s, %+v, before %+v", where, b, a)
+			}
 		}
-		if a.Started == 0 || a != b {
-			t.Errorf("after a restart %+v, before %+v", b, a)
-		}
+		f.LeaveMemory("job")
+	}
+	if e, err := f.Explain(t.Context(), "job"); err != nil || !reflect.DeepEqual(e, restarted) {
+		t.Errorf("in the journal %+v, %v, in memory %+v", e, err, restarted)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // What the journal keeps of the attempts of an ended job that others followed, so that their
@@ -88,6 +89,26 @@ func (t *records) restoreEnd(j *Job, e *journal.Ended) (err error) {
 	return err
 }
 
+// formerJob returns an ended job of the journal, before restoreEnd.
+func formerJob(e *journal.Ended) *Job {
+	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, former: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks)}
+	j.final = &j.Status
+	for i := range j.reports {
+		j.reports[i].outcome = sched.Done
+	}
+	return j
+}
+
+// ExplainFormer returns what is known of the tasks of a job that ended longer ago than jobs are kept in
+// memory: as in explanations of those in memory, the failed and stopped ones with the earlier attempts, and
+// the completed ones. The error says that some of it cannot be read.
+func ExplainFormer(e *journal.Ended) (tasks, completed []api.TaskStatus, err error) {
+	t := records{nodes: newNodeNames()}
+	j := formerJob(e)
+	err = t.restoreEnd(j, e)
+	return t.EndedTasks(j, ExplainedTasks), t.CompletedTasks(j, ExplainedTasks), err
+}
+
 // NodeOf returns which node ran an attempt at a task of a job that ended longer ago than jobs are
 // kept in memory, 0 for the last attempt; "" when the journal does not know it.
 func NodeOf(e *journal.Ended, task, attempt int) (string, error) {
@@ -95,7 +116,7 @@ func NodeOf(e *journal.Ended, task, attempt int) (string, error) {
 		return "", nil
 	}
 	t := records{nodes: newNodeNames()}
-	j := &Job{Status: e.Status, reports: make([]taskReport, e.Status.Tasks)}
+	j := formerJob(e)
 	err := t.restoreEnd(j, e)
 	if node := t.RanEarlier(j, task, attempt); node != "" {
 		return node, nil

@@ -66,6 +66,14 @@ func EndSentence(s *api.Status) string {
 	}
 }
 
+// EndedTasks returns the failed tasks of a job, those that ran when it was cancelled, and the attempts that
+// were followed by others, at most most of them.
+func (t *records) EndedTasks(j *Job, most int) []api.TaskStatus {
+	tasks := t.FailedTasks(j, most)
+	tasks = append(tasks, t.StoppedTasks(j, most-len(tasks))...)
+	return append(tasks, t.EarlierAttempts(j, most-len(tasks))...)
+}
+
 // FailedTasks returns the failed tasks of a job, at most most of them.
 func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 	for i := range j.reports {

@@ -32,12 +32,9 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) error {
 	if t.jobs[e.Job] != nil {
 		return nil // accepted again under its key
 	}
-	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, former: true, fingerprint: e.Fingerprint, reports: make([]taskReport, e.Status.Tasks), endedAt: time.Now().Add(-ago)}
-	j.final = &j.Status
+	j := formerJob(e)
+	j.endedAt = time.Now().Add(-ago)
 	j.due = t.opts.Clock.Now() - sched.Time(ago) - sched.Time(lasted(&j.Status))
-	for i := range j.reports {
-		j.reports[i].outcome = sched.Done
-	}
 	t.jobs[e.Job] = j
 	t.order.add(j)
 	err := t.restoreEnd(j, e)
