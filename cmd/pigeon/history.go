@@ -181,7 +181,7 @@ func (n *historyNotes) about(p *api.HistoryPage) {
 	}
 	n.seen[p.Frontend] = true
 	if p.Problem != "" {
-		fmt.Fprintf(n.w, "pigeon: %s keeps no history of jobs: %s\n", p.Frontend, p.Problem)
+		fmt.Fprintf(n.w, "pigeon: %s keeps no history of jobs: %s\n", p.Frontend, printable(p.Problem))
 	}
 	if p.Dropped > 0 {
 		fmt.Fprintf(n.w, "pigeon: the history of %s lacks %s that ended since it was started: too many waited to be written, or the disk failed; its log and the metric history_dropped_total say more\n", p.Frontend, sched.Count(int(p.Dropped), "job", "jobs"))

@@ -17,3 +17,13 @@ func TestHistoryNotesOfOneJob(t *testing.T) {
 		t.Errorf("the notes are %q", got)
 	}
 }
+
+// What a frontend says of its history gives the terminal no commands.
+func TestHistoryNotesArePrintable(t *testing.T) {
+	var out bytes.Buffer
+	n := &historyNotes{w: &out, seen: map[string]bool{}}
+	n.about(&api.HistoryPage{Frontend: "f", Problem: "open /data\x1b[2J/history: permission denied"})
+	if got := out.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, "permission denied") {
+		t.Errorf("the note is %q", got)
+	}
+}
