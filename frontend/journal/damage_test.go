@@ -512,7 +512,8 @@ func TestDamageFoundLater(t *testing.T) {
 }
 
 // TestDamagedEndedJobs: a journal in which only ended jobs are damaged opens with its unfinished jobs,
-// says once what it could not read, shows the other ended jobs, and forgets all of them later.
+// says once what it could not read, shows the other ended jobs, and forgets all of them later: their keys
+// may be used again.
 func TestDamagedEndedJobs(t *testing.T) {
 	dir, clock := t.TempDir(), newClock()
 	var log bytes.Buffer
@@ -553,6 +554,17 @@ func TestDamagedEndedJobs(t *testing.T) {
 	if shown == 0 || shown >= jobs {
 		t.Errorf("%d of %d ended jobs are shown, and some of them are damaged", shown, jobs)
 	}
+	unreadable := func() (n int) {
+		for i := range jobs {
+			if _, err := j.Lookup(jobID(fmt.Sprint("ended-", i))); err != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if n := unreadable(); n == 0 || n != jobs-shown {
+		t.Errorf("%d ended jobs cannot be looked up, and %d of %d are shown", n, shown, jobs)
+	}
 	clock.advance(time.Hour + time.Second)
 	for range 2 {
 		must(t, appendWait(j, taskEnd("unfinished", 1)))
@@ -560,6 +572,9 @@ func TestDamagedEndedJobs(t *testing.T) {
 	}
 	if n := j.EndedJobs(); n != 0 {
 		t.Errorf("%d ended jobs are kept longer than the retention", n)
+	}
+	if n := unreadable(); n > 0 {
+		t.Errorf("%d ended jobs cannot be looked up after the retention", n)
 	}
 	must(t, j.Close())
 	if n := strings.Count(log.String(), "journal keeps of ended jobs is damaged"); n != 1 {

@@ -122,7 +122,8 @@ func (s *sweep) removeBefore(b *store.Batch, before int64, n *int, limit int, wh
 }
 
 // remove removes one expired job, or where a task of one was stopped. A job of the same key that was
-// accepted and ended since then has another instant, and stays.
+// accepted and ended since then has another instant, and stays. A job that is damaged is removed, or its key
+// would be refused for ever: as a range, behind which the store does not look for the damaged value.
 func (s *sweep) remove(b *store.Batch, key []byte, why *atomic.Uint64) error {
 	at, id, ok := parseExpiry(key)
 	if !ok {
@@ -131,11 +132,13 @@ func (s *sweep) remove(b *store.Batch, key []byte, why *atomic.Uint64) error {
 	}
 	s.jobs.removed(why)
 	e, err := s.jobs.read(id)
-	if err != nil && !s.jobs.isDamage(err) {
+	switch ended := endedKey(nil, id); {
+	case s.jobs.isDamage(err):
+		b.DeleteRange(ended, append(slices.Clone(ended), 0))
+	case err != nil:
 		return folderErr(s.jobs.dir, "removing the ended job "+id.String(), err)
-	}
-	if e != nil && max(e.At, 0) == at {
-		b.Delete(endedKey(nil, id))
+	case e != nil && max(e.At, 0) == at:
+		b.Delete(ended)
 	}
 	b.Delete(key)
 	return nil
