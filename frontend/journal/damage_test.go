@@ -557,6 +557,9 @@ func TestDamagedEndedJobs(t *testing.T) {
 	unreadable := func() (n int) {
 		for i := range jobs {
 			if _, err := j.Lookup(jobID(fmt.Sprint("ended-", i))); err != nil {
+				if e := fourParts(t, err); strings.Contains(e.Error(), dir) || !strings.Contains(e.Next, "another key") {
+					t.Errorf("a user is told %v", err)
+				}
 				n++
 			}
 		}

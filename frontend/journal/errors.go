@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 var (
@@ -90,6 +91,13 @@ func damageErr(dir, file, what string, lost []string) *api.Error {
 		Tried: "reading the journal at the start; no record was changed",
 		Next: fmt.Sprintf("restore the folder from a backup, or move it away (mv %s %s.damaged) to start empty, which loses every unfinished job: %s",
 			dir, dir, nameSome(lost))}
+}
+
+// damagedJobErr is for a user who names an ended job of which what is kept is damaged. The journal's other
+// jobs are not affected; the log says what to do about the file.
+func damagedJobErr(id sched.JobID) error {
+	return &api.Error{Problem: api.Internal, Subject: "ended job " + id.String(), What: "what the journal keeps of it is damaged",
+		Tried: "looking it up", Next: "submit other work under another key: this one is free again when the retention is over. The log of the frontend names the damaged file"}
 }
 
 // shownJobs is how many jobs an error names.

@@ -31,7 +31,10 @@ func (e *endedJobs) expired() int64 { return e.age.now() - int64(e.keep) }
 // get returns what is kept of an ended job, nil when nothing is.
 func (e *endedJobs) get(id sched.JobID) (*Ended, error) {
 	ended, err := e.read(id)
-	if err != nil {
+	switch {
+	case e.isDamage(err):
+		return nil, damagedJobErr(id)
+	case err != nil:
 		return nil, folderErr(e.dir, "looking up the ended job "+id.String(), err)
 	}
 	return ended, nil
