@@ -52,7 +52,7 @@ type Config struct {
 	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in history.db at most, about 400 bytes each; beyond it the oldest are removed before history_retention is over"`
 	EventLimit                int           `mapstructure:"event_limit" doc:"events kept for pigeon events at most; the oldest are forgotten"`
 	EventBytes                int64         `mapstructure:"event_bytes" doc:"bytes of memory that these events take at most"`
-	EventReaders              int           `mapstructure:"event_readers" doc:"readers of events that may wait at a time; beyond it they are refused until later"`
+	EventReaders              int           `mapstructure:"event_readers" doc:"readers of events that may wait at a time, half of them of one user; beyond it they are refused until later"`
 	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
 	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
 	JournalFaults             string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`

@@ -58,5 +58,9 @@ func (srv *schedulerService) Events(ctx context.Context, q api.EventQuery) (api.
 		}
 	}()
 	p := identity.From(ctx)
-	return srv.events.Read(ctx, &q, func(e *api.Event) (api.Event, bool) { return access.ShownEvent(p, e) })
+	user := ""
+	if p.Role == identity.User {
+		user = p.Name
+	}
+	return srv.events.Read(ctx, user, &q, func(e *api.Event) (api.Event, bool) { return access.ShownEvent(p, e) })
 }

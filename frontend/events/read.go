@@ -15,20 +15,24 @@ const (
 	gather = 20 * time.Millisecond
 	// scanMost bounds the events that are examined while a publisher may have to wait.
 	scanMost = 512
+	// userPart is the part of Readers that one user may have: who follows the events very often does
+	// not keep others from it.
+	userPart = 2
 )
 
 // Read returns the events that a query selects, in their order, as show presents them to the
 // caller; show returns false for those that the caller may not see. When there is none, Read
-// waits for one, for as long as the query states. The error is about too many readers that wait.
-func (r *Ring) Read(ctx context.Context, q *api.EventQuery, show func(*api.Event) (api.Event, bool)) (api.EventPage, error) {
+// waits for one, for as long as the query states. The error is about too many readers that wait, in
+// all or of the user; "" is one that is not bounded.
+func (r *Ring) Read(ctx context.Context, user string, q *api.EventQuery, show func(*api.Event) (api.Event, bool)) (api.EventPage, error) {
 	s := r.scanOf(q, show)
 	if s.run(); len(s.page.Events) > 0 || q.Wait <= 0 {
 		return s.page, nil
 	}
-	if err := r.enter(); err != nil {
+	if err := r.enter(user); err != nil {
 		return s.page, err
 	}
-	defer r.leave()
+	defer r.leave(user)
 	timer := time.NewTimer(min(q.Wait, api.EventWaitMost))
 	defer timer.Stop()
 	for len(s.page.Events) == 0 {
@@ -49,21 +53,33 @@ func (r *Ring) Read(ctx context.Context, q *api.EventQuery, show func(*api.Event
 }
 
 // enter counts a reader that waits, or refuses one too many.
-func (r *Ring) enter() error {
+func (r *Ring) enter(user string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.waiting >= r.opts.Readers {
-		return &api.Error{Problem: api.Busy, What: fmt.Sprintf("%d readers wait for events there, the limit (event_readers)", r.waiting), Subject: "events of frontend " + r.opts.Frontend,
-			Tried: "waiting for the next one", Next: "try again, ask without waiting, or raise event_readers", RetryAfter: time.Second}
+	what := ""
+	switch most := max(1, r.opts.Readers/userPart); {
+	case r.waiting >= r.opts.Readers:
+		what = fmt.Sprintf("%d readers wait for events there, the limit (event_readers)", r.waiting)
+	case user != "" && r.users[user] >= most:
+		what = fmt.Sprintf("%d readers of %s wait for events there, the limit for one user (half of event_readers)", r.users[user], user)
+	default:
+		r.waiting++
+		if user != "" {
+			r.users[user]++
+		}
+		return nil
 	}
-	r.waiting++
-	return nil
+	return &api.Error{Problem: api.Busy, What: what, Subject: "events of frontend " + r.opts.Frontend,
+		Tried: "waiting for the next one", Next: "try again, ask without waiting, or raise event_readers", RetryAfter: time.Second}
 }
 
-func (r *Ring) leave() {
+func (r *Ring) leave(user string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting--
+	if r.users[user]--; r.users[user] <= 0 {
+		delete(r.users, user)
+	}
 }
 
 // closed is a channel that is closed.

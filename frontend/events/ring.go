@@ -25,12 +25,13 @@ type Ring struct {
 	epoch uint64
 
 	mu      sync.Mutex
-	list    []*api.Event  // by index, modulo its length; events do not change
-	first   uint64        // index of the oldest that is kept, of the next one while there is none
-	next    uint64        // index
-	bytes   int64         // of those that are kept
-	waiting int           // readers
-	changed chan struct{} // closed with the next event; nil while no reader waits for it
+	list    []*api.Event   // by index, modulo its length; events do not change
+	first   uint64         // index of the oldest that is kept, of the next one while there is none
+	next    uint64         // index
+	bytes   int64          // of those that are kept
+	waiting int            // readers
+	users   map[string]int // of them, by user; none is 0
+	changed chan struct{}  // closed with the next event; nil while no reader waits for it
 }
 
 // New returns an empty ring, whose epoch is the present instant.
@@ -41,7 +42,7 @@ func New(o Options) *Ring {
 	if o.Published == nil {
 		o.Published = func(string) {}
 	}
-	return &Ring{opts: o, epoch: uint64(max(o.Now().UnixMicro(), 1)), first: 1, next: 1} //nolint:gosec // above zero
+	return &Ring{opts: o, users: map[string]int{}, epoch: uint64(max(o.Now().UnixMicro(), 1)), first: 1, next: 1} //nolint:gosec // above zero
 }
 
 // fixedBytes is about what an event takes without its texts.

@@ -25,7 +25,7 @@ func all(e *api.Event) (api.Event, bool) { return *e, true }
 // read is a reader that continues after its place.
 func read(t testing.TB, r *events.Ring, q *api.EventQuery) api.EventPage {
 	t.Helper()
-	p, err := r.Read(t.Context(), q, all)
+	p, err := r.Read(t.Context(), "", q, all)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestEveryEventIsReadOrMissed(t *testing.T) {
 		o.Limit, o.Bytes = rapid.IntRange(1, 40).Draw(rt, "limit"), int64(rapid.IntRange(400, 20_000).Draw(rt, "bytes"))
 		r := events.New(o)
 		q := api.EventQuery{Limit: rapid.IntRange(1, 30).Draw(rt, "page")}
-		first, err := r.Read(t.Context(), &q, all)
+		first, err := r.Read(t.Context(), "", &q, all)
 		if err != nil || len(first.Events) != 0 || first.Missed != 0 {
 			rt.Fatalf("%+v, %v", first, err)
 		}
@@ -52,7 +52,7 @@ func TestEveryEventIsReadOrMissed(t *testing.T) {
 				published++
 				r.Publish(api.Event{Type: api.EventJobFailed, Message: strings.Repeat("x", rapid.IntRange(0, 1200).Draw(rt, "length"))})
 			}
-			p, err := r.Read(t.Context(), &q, all)
+			p, err := r.Read(t.Context(), "", &q, all)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestEveryEventIsReadOrMissed(t *testing.T) {
 			}
 			q.After = p.Last
 		}
-		kept, err := r.Read(t.Context(), &api.EventQuery{}, all)
+		kept, err := r.Read(t.Context(), "", &api.EventQuery{}, all)
 		if err != nil || len(kept.Events) > o.Limit || kept.Missed != 0 {
 			rt.Fatalf("%d events are kept, %v", len(kept.Events), err)
 		}
@@ -133,7 +133,7 @@ func TestWaiting(t *testing.T) {
 		r := events.New(options())
 		pages := make(chan api.EventPage, 3)
 		wait := func(ctx context.Context, types ...string) {
-			p, err := r.Read(ctx, &api.EventQuery{Types: types, Wait: time.Minute}, all)
+			p, err := r.Read(ctx, "", &api.EventQuery{Types: types, Wait: time.Minute}, all)
 			if err != nil {
 				t.Error(err)
 			}
@@ -143,7 +143,7 @@ func TestWaiting(t *testing.T) {
 		go wait(t.Context(), "node")
 		go wait(ctx, "job")
 		synctest.Wait()
-		_, err := r.Read(t.Context(), &api.EventQuery{Wait: time.Second}, all)
+		_, err := r.Read(t.Context(), "", &api.EventQuery{Wait: time.Second}, all)
 		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Busy || !strings.Contains(e.What, "event_readers") {
 			t.Fatalf("a third reader: %v", err)
 		}
@@ -160,6 +160,48 @@ func TestWaiting(t *testing.T) {
 		began := time.Now()
 		if p := <-pages; len(p.Events) != 0 || p.Last != 1 || time.Since(began) > time.Minute {
 			t.Errorf("nothing came, and after %v: %+v", time.Since(began), p)
+		}
+	})
+}
+
+// TestReadersOfOneUser: one user has half of the readers that may wait, and others have the rest.
+func TestReadersOfOneUser(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options()
+		o.Readers = 4
+		r := events.New(o)
+		ctx, leave := context.WithCancel(t.Context())
+		wait := func(user string) error {
+			answer := make(chan error, 1)
+			go func() {
+				_, err := r.Read(ctx, user, &api.EventQuery{Wait: time.Minute}, all)
+				answer <- err
+			}()
+			synctest.Wait()
+			select {
+			case err := <-answer:
+				return err
+			default:
+				return nil
+			}
+		}
+		for i, user := range []string{"alice", "alice", "alice", "bob", "", ""} {
+			want := ""
+			if i == 2 {
+				want = "2 readers of alice wait for events there, the limit for one user (half of event_readers)"
+			} else if i == 5 {
+				want = "4 readers wait for events there, the limit (event_readers)"
+			}
+			if err := wait(user); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("reader %d, of %q: %v, want %q", i, user, err, want)
+			}
+		}
+		leave()
+		synctest.Wait()
+		ctx, leave = context.WithCancel(t.Context())
+		defer leave()
+		if err := wait("alice"); err != nil {
+			t.Errorf("when the others have left: %v", err)
 		}
 	})
 }
