@@ -22,8 +22,12 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// maxFiles bounds the bytes of applications' files at a frontend.
-const maxFiles = 4 << 30
+// maxFiles bounds the bytes of applications' files at a frontend, and filesOfUser those of the
+// applications of one user, so that others find room.
+const (
+	maxFiles    = 4 << 30
+	filesOfUser = maxFiles / 2
+)
 
 // applications is the service for applications that bring their own executors. Its
 // address is served before serveApplications sets the service.
@@ -81,7 +85,7 @@ func (s *applications) RegisterApplication(ctx context.Context, a *api.Applicati
 	if p.Role == identity.Superuser {
 		return s.Service.RegisterApplication(ctx, a)
 	}
-	return s.RegisterWithin(a, applicationsOfUser)
+	return s.RegisterWithin(a, application.Part{Applications: applicationsOfUser, FileBytes: filesOfUser})
 }
 
 // PutFile receives a piece of a file of an application of the caller.

@@ -14,13 +14,22 @@ import (
 // RegisterApplication registers an application, or takes it over from another
 // frontend.
 func (s *Service) RegisterApplication(_ context.Context, a *api.Application) (api.ApplicationReply, error) {
-	return s.RegisterWithin(a, math.MaxInt)
+	return s.RegisterWithin(a, Part{math.MaxInt, math.MaxInt64})
 }
 
-// RegisterWithin is RegisterApplication for a submitter that may have so many applications here.
-func (s *Service) RegisterWithin(a *api.Application, most int) (api.ApplicationReply, error) {
+// Part is what one submitter may have here.
+type Part struct {
+	Applications int
+	FileBytes    int64 // of their files, equal ones once; announced ones count before they arrive
+}
+
+// RegisterWithin is RegisterApplication for a submitter that may have a part of the room only.
+func (s *Service) RegisterWithin(a *api.Application, most Part) (api.ApplicationReply, error) {
 	if s.cfg.Refusal != "" {
 		return api.ApplicationReply{}, &api.Error{Problem: api.Invalid, What: s.cfg.Refusal, Subject: subject(a.ID), Tried: "registering it at frontend " + s.cfg.Frontend, Next: "run the cluster with policy pigeon"}
+	}
+	if err := s.within(a, most); err != nil { // before its files take room
+		return api.ApplicationReply{}, err
 	}
 	incoming, err := s.receive(a)
 	if err != nil {
@@ -28,9 +37,7 @@ func (s *Service) RegisterWithin(a *api.Application, most int) (api.ApplicationR
 	}
 	s.update(func(reg *registry, now time.Time) {
 		known := reg.apps[a.ID] != nil
-		if n := reg.countOf(a.Submitter); !known && n >= most {
-			err = &api.Error{Problem: api.Busy, What: fmt.Sprintf("user %s has %s here, the most of one user", a.Submitter, sched.Count(n, "application", "applications")), Subject: subject(a.ID),
-				Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
+		if err = reg.within(a, most); err != nil {
 			return
 		}
 		if err = reg.register(a, now); err != nil || known {
@@ -48,6 +55,58 @@ func (s *Service) RegisterWithin(a *api.Application, most int) (api.ApplicationR
 		return api.ApplicationReply{}, err
 	}
 	return s.reply(a), nil
+}
+
+func (s *Service) within(a *api.Application, most Part) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.registry.within(a, most)
+}
+
+// within returns an error when an application that is not known here would exceed what its submitter may
+// have.
+func (reg *registry) within(a *api.Application, most Part) error {
+	if reg.apps[a.ID] != nil {
+		return nil
+	}
+	refusal := &api.Error{Problem: api.Busy, Subject: subject(a.ID), Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
+	if n := reg.countOf(a.Submitter); n >= most.Applications {
+		refusal.What = fmt.Sprintf("user %s has %s here, the most of one user", a.Submitter, sched.Count(n, "application", "applications"))
+		return refusal
+	}
+	own, all := reg.fileBytes(a)
+	switch {
+	case own > most.FileBytes:
+		refusal.Problem, refusal.RetryAfter, refusal.Next = api.Invalid, 0, "put large files on storage that the nodes share"
+		refusal.What = fmt.Sprintf("its files have %d bytes, more than the limit of %d for one user", own, most.FileBytes)
+	case all > most.FileBytes:
+		refusal.What = fmt.Sprintf("with it the files of the applications of user %s have %d bytes here, more than the limit of %d for one user", a.Submitter, all, most.FileBytes)
+	default:
+		return nil
+	}
+	return refusal
+}
+
+// fileBytes returns how many bytes the files of an application have, and with them those of all
+// applications of its submitter; equal files count once.
+func (reg *registry) fileBytes(a *api.Application) (own, all int64) {
+	counted := map[string]bool{}
+	add := func(files []api.File) {
+		for i := range files {
+			if f := &files[i]; !counted[f.SHA256] {
+				counted[f.SHA256] = true
+				all += f.Size
+			}
+		}
+	}
+	add(a.Template.Files)
+	own = all
+	for _, other := range reg.apps {
+		if other.Submitter == a.Submitter {
+			add(other.Template.Files)
+		}
+	}
+	return own, all
 }
 
 // reply needs no lock.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -271,21 +272,53 @@ func TestHeldSlotsAreAskedForAgain(t *testing.T) {
 // of the same user are looked up counts.
 func TestApplicationsOfOneUserAreBounded(t *testing.T) {
 	s := newFileService(t)
+	one := Part{1, math.MaxInt64}
 	_, file := content("a", 0) // empty files are here at once
 	app := func(id string, list ...api.File) *api.Application {
 		return &api.Application{ID: id, Incarnation: 7, Submitter: "alice", Template: api.Template{Argv: []string{"x"}, Memory: 1, Files: list}}
 	}
 	s.disk.watch = func() {
 		s.disk.watch = func() {}
-		if _, err := s.RegisterWithin(app("meanwhile"), 1); err != nil {
+		if _, err := s.RegisterWithin(app("meanwhile"), one); err != nil {
 			t.Error(err)
 		}
 	}
-	_, err := s.RegisterWithin(app("first", file), 1)
+	_, err := s.RegisterWithin(app("first", file), one)
 	if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Busy || !strings.Contains(e.What, "user alice has 1 application here") {
 		t.Errorf("the second one: %v", err)
 	}
-	if _, err := s.RegisterWithin(app("meanwhile"), 1); err != nil {
+	if _, err := s.RegisterWithin(app("meanwhile"), one); err != nil {
 		t.Errorf("the first one again: %v", err)
+	}
+}
+
+// TestFilesOfOneUserAreBounded: the files that the applications of one user announce leave room for those of
+// others, before a byte of them has arrived.
+func TestFilesOfOneUserAreBounded(t *testing.T) {
+	s := newFileService(t)
+	most := Part{10, 100}
+	register := func(user, id, hash string, size int64) error {
+		_, err := s.RegisterWithin(&api.Application{ID: id, Incarnation: 7, Submitter: user,
+			Template: api.Template{Argv: []string{"x"}, Memory: 1, Files: []api.File{{Name: "f", SHA256: strings.Repeat(hash, 32), Size: size}}}}, most)
+		return err
+	}
+	for _, c := range []struct {
+		user, id, hash string
+		size           int64
+		problem        api.Problem
+		want           string
+	}{
+		{"alice", "too-large", "0a", 101, api.Invalid, "its files have 101 bytes, more than the limit of 100 for one user"},
+		{"alice", "a", "0a", 60, 0, ""},
+		{"alice", "b", "0b", 41, api.Busy, "with it the files of the applications of user alice have 101 bytes here, more than the limit of 100 for one user"},
+		{"alice", "c", "0a", 60, 0, ""}, // the same file
+		{"alice", "a", "0a", 60, 0, ""}, // the same application
+		{"alice", "d", "0b", 40, 0, ""},
+		{"bob", "e", "0c", 100, 0, ""},
+	} {
+		err := register(c.user, c.id, c.hash, c.size)
+		if e, _ := errors.AsType[*api.Error](err); c.want == "" && err != nil || c.want != "" && (e == nil || e.Problem != c.problem || !strings.Contains(e.What, c.want)) {
+			t.Errorf("%s of %s: %v, want %q", c.id, c.user, err, c.want)
+		}
 	}
 }
