@@ -32,6 +32,9 @@ const (
 
 	// Patience is how long messages wait for an application that cannot be reached.
 	Patience = time.Minute
+	// closePatience is how long Close goes on delivering: whoever sent a message has been told that it
+	// was taken.
+	closePatience = 2 * time.Second
 )
 
 // Message is about a task of an application.
@@ -229,12 +232,19 @@ func (l *Listeners) poolOf(app string) *client.Pool {
 // Stats counts messages.
 func (l *Listeners) Stats() relay.Stats { return l.relay.Stats() }
 
-// Close ends all deliveries and waits for them.
+// Close delivers what waits, for two seconds at most, ends all deliveries and waits for them.
 func (l *Listeners) Close() error {
 	l.mu.Lock()
+	again := l.closed
 	l.closed = true
 	l.mu.Unlock()
+	enough, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	l.relay.Drain(enough)
 	l.relay.Close()
+	if n := l.relay.Stats().Waiting; n > 0 && !again {
+		l.log.Warn("messages to applications were not delivered before the frontend stopped; they are not sent again", "messages", n)
+	}
 	l.mu.Lock()
 	for _, a := range l.apps {
 		l.end(a.pool)

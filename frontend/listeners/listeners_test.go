@@ -2,11 +2,13 @@ package listeners_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,9 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
+	"github.com/pigeon-sched/pigeon/thrift/server"
+	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -251,4 +256,70 @@ func TestMessagesOfUserLeaveRoom(t *testing.T) {
 	if err := fill(""); !strings.Contains(err.Error(), fmt.Sprintf("all destinations; the limit is %d", 256<<20)) {
 		t.Error(err) // the daemons' own user has no part
 	}
+}
+
+// slowApplication takes its first message only when it is let go.
+type slowApplication struct {
+	called, letGo chan struct{}
+	taken         atomic.Int32
+}
+
+func (a *slowApplication) FrontendMessage(context.Context, *published.TFullTaskId, int32, []byte) error {
+	if a.taken.Load() == 0 {
+		close(a.called)
+		<-a.letGo
+	}
+	a.taken.Add(1)
+	return nil
+}
+
+// What was taken is delivered before Close returns, by an application that takes it in time.
+func TestCloseDelivers(t *testing.T) {
+	a := &slowApplication{called: make(chan struct{}), letGo: make(chan struct{})}
+	s := servertest.Start(t, published.NewFrontendServiceProcessor(a), server.Options{Name: "application"})
+	l := newListeners(t, listeners.Patience)
+	register(t, l, "app", s.Addr().String())
+	sent := int32(0)
+	send := func() bool {
+		taken := l.Send("app", listeners.Message{}) == nil
+		if taken {
+			sent++
+		}
+		return taken
+	}
+	for range 3 {
+		send()
+	}
+	<-a.called
+	closed := make(chan error)
+	go func() { closed <- l.Close() }()
+	daemontest.Await(t, "nothing more is taken", func() bool { return !send() })
+	close(a.letGo)
+	if err := <-closed; err != nil || sent < 3 || a.taken.Load() != sent {
+		t.Errorf("%d of %d messages are delivered, %v", a.taken.Load(), sent, err)
+	}
+}
+
+// Close waits no longer than two seconds for an application that is away, and the log says what it did not get.
+func TestCloseGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		l := listeners.New(slog.New(slog.NewTextHandler(&log, nil)), listeners.Patience)
+		register(t, l, "app", "127.0.0.1:70000") // no port: no network in a bubble
+		for range 2 {
+			if err := l.Send("app", listeners.Message{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		for range 2 {
+			_ = l.Close() // it has no error
+		}
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if text := log.String(); strings.Count(text, "were not delivered before the frontend stopped") != 1 || !strings.Contains(text, "messages=2") {
+			t.Errorf("it logged %q", text)
+		}
+	})
 }
