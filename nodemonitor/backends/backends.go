@@ -203,7 +203,7 @@ func (s *Set) KillAll() {
 
 // DrainMessages refuses further messages of backend processes and returns when none
 // waits, or ctx ends.
-func (s *Set) DrainMessages(ctx context.Context) { s.messages.relay.Drain(ctx) }
+func (s *Set) DrainMessages(ctx context.Context) { s.messages.drain(ctx) }
 
 // launch launches a task in the backend process at the address.
 func (s *Set) launch(ctx context.Context, address string, t *backend.Task) error {

@@ -29,6 +29,7 @@ const (
 // messages sends messages of backends to the frontends of their tasks, which pass
 // them on to the applications.
 type messages struct {
+	log       *slog.Logger
 	relay     *relay.Relay[backendMessage]
 	pools     *connections.Pools
 	frontends *knownFrontends
@@ -51,7 +52,7 @@ func (m backendMessage) size() int {
 var _ wire.MessageRelay = (*messages)(nil)
 
 func newMessages(log *slog.Logger, limit int, security client.Security) *messages {
-	s := &messages{pools: connections.New("frontend", security), frontends: newKnownFrontends()}
+	s := &messages{log: log, pools: connections.New("frontend", security), frontends: newKnownFrontends()}
 	s.relay = relay.New(relay.Options[backendMessage]{
 		Deliver: s.deliver, Size: backendMessage.size,
 		Unreachable: func(frontend string, why error) {
@@ -142,6 +143,14 @@ func (s *messages) call(ctx context.Context, frontend string, m backendMessage) 
 		return err
 	}
 	return wire.NewSchedulerClient(pool).FrontendMessage(ctx, m.app, m.task, m.status, m.body)
+}
+
+// drain takes no more messages, and delivers those that wait until ctx ends.
+func (s *messages) drain(ctx context.Context) {
+	s.relay.Drain(ctx)
+	if n := s.relay.Stats().Waiting; n > 0 {
+		s.log.Warn("messages of backends were not delivered before the node monitor stopped; they are not sent again", "messages", n)
+	}
 }
 
 // close ends the deliveries.

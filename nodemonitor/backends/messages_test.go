@@ -1,6 +1,8 @@
 package backends
 
 import (
+	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -46,5 +48,25 @@ func TestLongNames(t *testing.T) {
 	}
 	if err := m.FrontendMessage(t.Context(), "app", wire.TaskRef{Task: "t", Scheduler: nowhere}, 0, nil); err == nil || !strings.Contains(err.Error(), "bytes of messages wait for it") {
 		t.Errorf("beyond 64 MiB of names: %v", err)
+	}
+}
+
+// What is left when the node monitor stops is logged.
+func TestMessagesLeftAtTheStop(t *testing.T) {
+	var log bytes.Buffer
+	m := newMessages(slog.New(slog.NewTextHandler(&log, nil)), 4, client.Security{})
+	defer m.close()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	m.frontends.launched("127.0.0.1:1")
+	for range 2 {
+		if err := m.FrontendMessage(t.Context(), "app", wire.TaskRef{Task: "t", Scheduler: "127.0.0.1:1"}, 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.drain(ended)
+	m.close()
+	if !strings.Contains(log.String(), "were not delivered before the node monitor stopped") || !strings.Contains(log.String(), "messages=2") {
+		t.Errorf("it logged %q", log.String())
 	}
 }
