@@ -90,8 +90,10 @@ func (m *Master) stand(ctx context.Context) {
 	defer stop()
 	parts.Go(func() { candidate.Run(run) })
 	parts.Go(func() { m.following.run(following) })
+	led := false
 	select {
 	case e := <-begun:
+		led = true
 		parts.Go(func() { m.watchNATS(run, store) })
 		m.announce(ctx, &e)
 		<-ctx.Done()
@@ -102,7 +104,7 @@ func (m *Master) stand(ctx context.Context) {
 	}
 	resign, cancel := context.WithTimeout(run, resignWithin)
 	defer cancel()
-	if err := candidate.Resign(resign); err != nil {
+	if err := candidate.Resign(resign); err != nil && led {
 		m.log.Info("the leadership was not given up; it lapses", "error", err)
 	}
 }
