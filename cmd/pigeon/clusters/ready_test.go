@@ -8,7 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
-// A daemon whose ports another process holds is not ready, although its URL answers.
+// A daemon whose ports another process holds is not ready, although its URL answers: neither for a start
+// nor for the status.
 func TestAnotherProcessAnswers(t *testing.T) {
 	p, r := remoteHere(t)
 	at := pathsOf(p.Host)
@@ -29,6 +30,10 @@ func TestAnotherProcessAnswers(t *testing.T) {
 	for pid, wants := range map[string]string{"1": "process 1, which is not this daemon, serves " + s.Ready, "$(" + at.service() + " pid master)": "", "": ""} {
 		answers(pid)
 		err := c.ready(t.Context(), p.Host, s, "starting", start)
+		serves, failed := c.readiness(t.Context(), &HostPlan{Host: p.Host, Services: []Service{s}}, &found{running: map[string]string{s.Unit: "pigeon"}})
+		if failed != nil || serves[s.Role] != (wants == "") {
+			t.Errorf("process %q answers: the status has %v, %v", pid, serves, failed)
+		}
 		if (err == nil) != (wants == "") || err != nil && !strings.Contains(err.Error(), wants) {
 			t.Errorf("process %q answers: the error is %v, and should have %q", pid, err, wants)
 		}

@@ -44,13 +44,16 @@ func (c *Cluster) Status(ctx context.Context) error {
 	return c.failure()
 }
 
-// readiness asks the daemons of a host that run whether they serve.
+// readiness asks the daemons of a host that run whether they serve; another process that holds their
+// ports does not count, as far as its answers tell.
 func (c *Cluster) readiness(ctx context.Context, p *HostPlan, f *found) (map[hosts.Role]bool, error) {
 	ready := map[hosts.Role]bool{}
 	var script strings.Builder
 	for _, s := range p.Services {
 		if f.running[s.Unit] != "" {
-			fmt.Fprintf(&script, "%s cluster ready --wait 1s %s 2>/dev/null && echo %s\n", pathsOf(p.Host).program(), s.Ready, s.Role)
+			fmt.Fprintf(&script, `%[1]s cluster ready --wait 1s %[2]s 2>/dev/null && {
+who=$(%[1]s cluster ready --process %[2]s 2>/dev/null) && [ -n "$who" ] && [ "$who" != "$(%[3]s)" ] || echo %[4]s; }
+`, pathsOf(p.Host).program(), s.Ready, commands{p.Host}.pid(s), s.Role)
 		}
 	}
 	if script.Len() == 0 {
