@@ -20,7 +20,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 			// Neither is there before the journal was read, which a standby does late.
 			func(ctx context.Context) { f.applications.Run(ctx) },
 			func(ctx context.Context) { f.owner.dispatch.Run(ctx) },
-			f.announce, f.saveClasses, f.renewKeys, f.quotas.Run, f.history.Run,
+			f.announce, f.saveClasses, f.renewKeys, f.quotas.Run, f.history.Run, f.watchNATS,
 			func(ctx context.Context) { f.watched.run(ctx) },
 		},
 		Drain: func() { f.owner.dispatch.Leave() },

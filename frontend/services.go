@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -44,6 +45,7 @@ type schedulerService struct {
 	staging       *staging.Keeper
 	keys          *keys.Keeper // nil where keys are this frontend's alone
 	pageURL       string       // the address of its page for others, "" for none
+	natsFaults    jetstore.KnownFaults
 }
 
 var _ wire.Scheduler = (*schedulerService)(nil)

@@ -201,5 +201,7 @@ func (srv *schedulerService) Identify(context.Context) (api.FrontendIdentity, er
 // Nodes returns every group with its nodes. A group whose master cannot be reached has
 // none.
 func (srv *schedulerService) Nodes(ctx context.Context) ([]api.MasterState, error) {
-	return srv.owner.dispatch.MasterStates(ctx), nil
+	states := srv.owner.dispatch.MasterStates(ctx)
+	srv.addNATSFaults(states)
+	return states, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
@@ -43,8 +44,8 @@ type Master struct {
 	epoch       atomic.Uint64 // the owner goroutine's, for the batches it sends
 	forgetAfter time.Duration // for how long peers must be gone
 	standing    standing
-	natsFaults  atomic.Pointer[[]string] // written by watchNATS, read by calls; nil before its first answer
-	following   *following               // of a standby
+	natsFaults  jetstore.KnownFaults // written by watchNATS, read by calls
+	following   *following           // of a standby
 	deps        Deps
 	address     string // where other daemons reach it
 	server      *server.Server

@@ -82,7 +82,7 @@ func (m *Master) MasterState(ctx context.Context) (api.MasterState, error) {
 		return api.MasterState{Group: m.cfg.Group, Role: role, Leader: leader}, nil
 	}
 	s, err := daemon.Ask(ctx, m.mailbox, "reading the state of the group", m.owner.state)
-	s.Role, s.Leader, s.NATSFaults = role, leader, m.faultsOfNATS()
+	s.Role, s.Leader, s.NATSFaults = role, leader, m.natsFaults.List()
 	return s, err
 }
 

@@ -132,7 +132,7 @@ func printDaemons(out io.Writer, states []api.MasterState, versions bool) error 
 	return w.Flush()
 }
 
-// printNATS prints what is wrong with the NATS servers that keep the leaderships of masters.
+// printNATS prints what is wrong with the NATS servers that keep leaderships and journals.
 func printNATS(out io.Writer, states []api.MasterState) {
 	seen := map[string]bool{}
 	for i := range states {

@@ -277,7 +277,7 @@ type MasterState struct {
 	Frontends []DaemonState `json:"frontends,omitempty"` // the frontends, as its master sees them
 	Departed  []Node        `json:"departed,omitempty"`  // nodes that are lost, stopped or refused
 
-	NATSFaults []string `json:"nats_faults,omitempty"` // a sentence about each NATS server that does not keep the leaderships as it should
+	NATSFaults []string `json:"nats_faults,omitempty"` // a sentence about each NATS server that does not keep the leaderships, or the journal of the frontend that answers, as it should
 }
 
 // The roles of the masters of a group that has several.

@@ -12,16 +12,21 @@ import (
 // silentAfter is for how long a server may be silent before it counts as one that keeps nothing.
 const silentAfter = 5 * time.Second
 
-// Faults returns a sentence about each server that does not keep the leaderships as it should, by
-// the names of the servers. Nothing else shows that one of three is missing: the other two have a
-// majority, until one of them is lost as well.
+// Faults returns what is wrong with the servers that keep the leaderships.
 func (l leaderships) Faults(ctx context.Context) ([]string, error) {
-	s, of := l.store, map[string]string{}
-	stream, err := s.js.Stream(ctx, bucketPrefix+s.leadershipBucket())
+	return l.store.Faults(ctx, bucketPrefix+l.store.leadershipBucket())
+}
+
+// Faults returns a sentence about each server that does not keep a stream as it should, by the names
+// of the servers. Nothing else shows that one of three is missing: the other two have a majority,
+// until one of them is lost as well.
+func (s *Store) Faults(ctx context.Context, stream string) ([]string, error) {
+	kept, err := s.js.Stream(ctx, stream)
 	if err != nil {
 		return nil, err
 	}
-	if group := stream.CachedInfo().Cluster; group != nil {
+	of := map[string]string{}
+	if group := kept.CachedInfo().Cluster; group != nil {
 		for _, r := range group.Replicas {
 			switch {
 			case r.Offline:

@@ -91,7 +91,8 @@ func (c *Cluster) masters() Finding {
 	return f.finding(sched.Count(len(c.Groups), "group has a master that is up", "groups have masters that are up"))
 }
 
-// nats checks that all NATS servers keep the leaderships, as the masters that lead see them.
+// nats checks that all NATS servers keep the leaderships and the journals, as the masters that lead and the
+// frontend that answers see them.
 func (c *Cluster) nats() Finding {
 	var f faults
 	standbys, seen := false, map[string]bool{}
@@ -99,13 +100,13 @@ func (c *Cluster) nats() Finding {
 		standbys = standbys || c.Groups[i].Role != ""
 		for _, fault := range c.Groups[i].NATSFaults {
 			if !seen[fault] {
-				f.addf(Bad, "make room on that server's disk or start its machine, then start the server again: while it is missing, the loss of another one stops the cluster", "%s", fault)
+				f.addf(Bad, "make room on that server's disk or start its machine, then start the server again: while it is missing, the loss of another one stops the masters that have standbys and the frontends with a replicated journal", "%s", fault)
 			}
 			seen[fault] = true
 		}
 	}
 	if !standbys {
-		return f.finding("no master that leads keeps a leadership there")
+		return f.finding("no fault is known, and no master that leads keeps a leadership there")
 	}
 	return f.finding("all servers that the masters use keep the leaderships")
 }
