@@ -81,7 +81,9 @@ func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal
 		c.caller.failed++
 		return identity.Principal{}, err
 	}
-	c.takeFor(p)
+	if c.takeFor(p); c.caller.refusal != nil {
+		return identity.Principal{}, c.caller.refusal
+	}
 	return p, nil
 }
 

@@ -82,6 +82,46 @@ func TestConnectionsBeyondTheBoundHoldNoPlace(t *testing.T) {
 	})
 }
 
+// tokens identifies nobody by the connection, and a user by a token that is its name.
+type tokens struct{ servertest.Principal }
+
+func (tokens) Authenticate(token string) (identity.Principal, error) {
+	return identity.Principal{Role: identity.User, Name: token, Proof: identity.Token}, nil
+}
+
+// A caller that proves its identity by a token holds no more places than any other: its connections beyond
+// the bound end with the answer to the token, which says so.
+func TestTokensBeyondTheBoundHoldNoPlace(t *testing.T) {
+	o := server.Options{MaxConnsPerCaller: 2, Security: server.Security{Identifier: tokens{}}}
+	timed(t, same, o, func(s *server.Server, p *servertest.Pipes) {
+		prove := func(answer string) *wire {
+			t.Helper()
+			c := dialPipe(t, p)
+			c.send(proof("alice")...)
+			if got := string(c.receive()); !strings.Contains(got, answer) {
+				t.Errorf("answered %q, want %q", got, answer)
+			}
+			return c
+		}
+		held := []*wire{prove("alice"), prove("alice")}
+		begin := time.Now()
+		for range 20 {
+			prove("has 2 connections, the most of one caller").closed()
+		}
+		if got := time.Since(begin); got != 0 {
+			t.Errorf("connections beyond the bound were closed after %v, want at once", got)
+		}
+		for _, c := range held {
+			c.echo("still served")
+			_ = c.Close()
+		}
+		synctest.Wait()
+		if got := s.Stats(); got.Open != 0 || got.Ended[server.CallerFull] != 20 {
+			t.Errorf("stats %+v, want no connection open and 20 closed at once", got)
+		}
+	})
+}
+
 // callers identifies each connection as the user whose name is set when it is accepted.
 type callers struct {
 	servertest.Principal

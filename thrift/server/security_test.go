@@ -105,13 +105,19 @@ func TestBadProofEndsTheConnection(t *testing.T) {
 	}
 }
 
+// proof is the frame of the call by which a caller shows a token of up to 200 bytes.
+func proof(token string) []byte {
+	call := append([]byte{0, 0, 0, 0, 0x80, 1, 0, 1, 0, 0, 0, 12}, "authenticate\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x00"+string(rune(len(token)))+token+"\x00"...)
+	call[3] = byte(len(call) - 4)
+	return call
+}
+
 // TestGuessedTokensEndTheConnection: a caller cannot try many on one connection.
 func TestGuessedTokensEndTheConnection(t *testing.T) {
 	f := &fixed{}
 	s := servertest.Start(t, servertest.Echo(whoCalls), server.Options{Security: server.Security{Identifier: f}})
 	c := dial(t, s)
-	guess := append([]byte{0, 0, 0, 0, 0x80, 1, 0, 1, 0, 0, 0, 12}, "authenticate\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x00\x05guess\x00"...)
-	guess[3] = byte(len(guess) - 4)
+	guess := proof("guess")
 	for range 3 {
 		c.send(guess...)
 		if got := string(c.receive()); !strings.Contains(got, "no such token") {
