@@ -58,8 +58,8 @@ func (c *conn) call(ctx context.Context, body []byte) (Reason, error) {
 	if failure != nil && c.caller.failed >= mostProofs {
 		return Unproven, failure
 	}
-	if c.caller.refusal != nil { // it has proven to be one that has too many connections
-		return CallerFull, c.caller.refusal
+	if c.caller.full != nil { // it has not proven to be another, or to be one that has too many connections itself
+		return CallerFull, c.caller.full
 	}
 	if failure != nil && c.server.opts.EndAfter(failure) {
 		return Declined, failure

@@ -21,7 +21,8 @@ type caller struct {
 	remote    context.Context // of calls, without the principal
 	ctx       context.Context // of calls
 	principal identity.Principal
-	refusal   error  // why the caller's proof is not valid, or why it may not have this connection
+	refusal   error  // why the caller's proof is not valid
+	full      error  // why the caller may not have this connection, unless it proves to be another
 	beyond    int    // connections that the caller has above its bound, this one included
 	failed    int    // tokens that proved nothing
 	subject   string // of the call that runs, as its handler named it
@@ -46,8 +47,9 @@ func (c *conn) takeFor(p identity.Principal) {
 	most := c.server.opts.MaxConnsPerCaller
 	has := c.server.conns.claim(c, c.bounded(p))
 	c.reader.Charge(has.memory)
-	if c.caller.beyond = has.conns - most; has.conns > most && c.caller.refusal == nil {
-		c.caller.refusal = &api.Error{
+	c.caller.full = nil
+	if c.caller.beyond = has.conns - most; has.conns > most {
+		c.caller.full = &api.Error{
 			Problem: api.Busy, What: fmt.Sprintf("%s has %d connections, the most of one caller", p, most), Subject: c.server.opts.Name,
 			Tried: "accepting one more", Next: "close some, or use fewer at a time", RetryAfter: time.Second,
 		}
@@ -74,17 +76,15 @@ func (c *conn) bounded(p identity.Principal) string {
 // Authenticate implements wire.Authenticator: the service that every server answers itself.
 func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal, error) {
 	if token == "" {
-		return c.caller.principal, nil
+		return c.caller.principal, c.caller.full
 	}
 	p, err := c.server.opts.Security.Identifier.Authenticate(token)
 	if err != nil {
 		c.caller.failed++
 		return identity.Principal{}, err
 	}
-	if c.takeFor(p); c.caller.refusal != nil {
-		return identity.Principal{}, c.caller.refusal
-	}
-	return p, nil
+	c.takeFor(p)
+	return p, c.caller.full
 }
 
 // proves reports whether a call is the one by which a caller proves its identity.
@@ -98,6 +98,9 @@ func (c *conn) refusal(head frame.Header) (why error, last bool) {
 	s := &c.server.opts.Security
 	if c.caller.refusal != nil {
 		return c.caller.refusal, true
+	}
+	if c.caller.full != nil && !c.proves(head) {
+		return c.caller.full, true
 	}
 	if s.Identifier == nil {
 		return nil, false

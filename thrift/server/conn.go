@@ -72,7 +72,7 @@ func (c *conn) run(calls context.Context) {
 // serve answers message after message and returns why it ended.
 func (c *conn) serve() (Reason, error) {
 	if !c.mayWait() {
-		return CallerFull, c.caller.refusal
+		return CallerFull, c.caller.full
 	}
 	c.idleUntil = time.Now().Add(c.patience())
 	for {
@@ -95,7 +95,7 @@ func (c *conn) serve() (Reason, error) {
 // patience is how long the server waits for a message: from a caller whose first call will be
 // refused no longer than for the rest of a frame.
 func (c *conn) patience() time.Duration {
-	if c.caller.refusal != nil {
+	if c.caller.refusal != nil || c.caller.full != nil {
 		return min(c.server.opts.FrameTimeout, c.server.opts.IdleTimeout)
 	}
 	return c.server.opts.IdleTimeout
