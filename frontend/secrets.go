@@ -12,7 +12,7 @@ import (
 // do not prove their identity, and while some node or master is of a version that knows no
 // secrets. By Thrift they are believed from a superuser, who could end the attempt in other ways.
 func (f *Frontend) believesNotices() bool {
-	return f.cfg.NATSCert == "" && !f.owner.dispatch.AllKnowSecrets()
+	return f.cfg.Servers().Cert == "" && !f.owner.dispatch.AllKnowSecrets()
 }
 
 // disbelieve counts a report without the secret of its launch. It is dropped: the attempt

@@ -68,3 +68,28 @@ func TestRules(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A daemon shows its own certificate to NATS servers that speak TLS, unless something else is to prove to
+// them who it is.
+func TestServersKnowADaemonByItsCertificate(t *testing.T) {
+	const own, other = "cert.pem", "nats.pem"
+	for name, c := range map[string]struct {
+		change   func(*daemon.Settings)
+		cert, ca string
+	}{
+		"TLS":                 {func(*daemon.Settings) {}, own, "ca.pem"},
+		"another authority":   {func(s *daemon.Settings) { s.NATSCA = "nats-ca.pem" }, own, "nats-ca.pem"},
+		"another certificate": {func(s *daemon.Settings) { s.NATSCert, s.NATSKey = other, "nats.key" }, other, ""},
+		"credentials":         {func(s *daemon.Settings) { s.NATSCredentials = "user.creds" }, "", ""},
+		"a password":          {func(s *daemon.Settings) { s.NATS = "tls://u:p@n1:4222,tls://u:p@n2:4222" }, "", ""},
+		"in clear":            {func(s *daemon.Settings) { s.NATS = "nats://n1:4222" }, "", ""},
+		"no certificate":      {func(s *daemon.Settings) { s.TLSCA, s.TLSCert, s.TLSKey = "", "", "" }, "", ""},
+	} {
+		s := daemon.DefaultSettings()
+		s.NATS, s.TLSCA, s.TLSCert, s.TLSKey = "tls://n1:4222,tls://n2:4222", "ca.pem", own, "key.pem"
+		c.change(&s)
+		if a := s.Servers(); a.Cert != c.cert || a.CA != c.ca || (a.Key == "") != (a.Cert == "") || a.URL != s.NATS || a.Identified() != (a.Cert != "" || a.Credentials != "") {
+			t.Errorf("%s: %+v, want the certificate %q and the authority %q", name, a, c.cert, c.ca)
+		}
+	}
+}

@@ -111,7 +111,7 @@ func (s *Store) check(ctx context.Context) error {
 		}
 		if s.nc.IsClosed() || s.refusals >= refusalsSeen {
 			return s.refuse(s.opts.Explain(cmp.Or(err, nats.ErrConnectionClosed)), "connecting",
-				"correct nats, nats_credentials, nats_ca, nats_cert and nats_key")
+				"correct nats, nats_credentials, nats_ca, nats_cert and nats_key, or tls_ca, tls_cert and tls_key where these are empty")
 		}
 		if err != nil {
 			return errors.New(s.opts.Explain(err))
