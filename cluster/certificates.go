@@ -19,6 +19,9 @@ import (
 // lifetime is that of the certificates of a cluster, which a user or a test watches.
 const lifetime = 30 * 24 * time.Hour
 
+// loopback is the host of NATS servers with a certificate.
+const loopback = "127.0.0.1"
+
 // holder is a daemon, or a caller, that has a certificate.
 type holder struct {
 	role identity.Role
@@ -41,6 +44,9 @@ func (s *Spec) holders() []holder {
 	}
 	for i := range s.Frontends {
 		all = append(all, holder{identity.Frontend, frontendName(i)})
+	}
+	for i := range s.natsProcesses() {
+		all = append(all, holder{authority.NATS, natsName(i)})
 	}
 	return all
 }
@@ -77,7 +83,11 @@ func (c *Cluster) certify() error {
 		if _, err := os.Lstat(c.places.folder(h)); err == nil {
 			continue
 		}
-		issued, err := a.Issue(authority.Request{Role: h.role, Name: h.name}, time.Now())
+		request := authority.Request{Role: h.role, Name: h.name}
+		if h.role == authority.NATS {
+			request.Hosts = []string{loopback} // its clients check the host
+		}
+		issued, err := a.Issue(request, time.Now())
 		if err == nil {
 			err = issued.Write(c.places.folder(h))
 		}
@@ -110,6 +120,11 @@ func (s *Spec) secure(c *settings.Settings, p *places, h holder) {
 		c.Insecure = s.Network != nil && !s.Earlier
 		return
 	}
+	c.TLSCA, c.TLSCert, c.TLSKey = p.files(h)
+}
+
+// files returns the files of a holder: the authority, the certificate and its key.
+func (p *places) files(h holder) (ca, cert, key string) {
 	dir := p.folder(h)
-	c.TLSCA, c.TLSCert, c.TLSKey = filepath.Join(dir, authority.CAFile), filepath.Join(dir, authority.CertFile), filepath.Join(dir, authority.KeyFile)
+	return filepath.Join(dir, authority.CAFile), filepath.Join(dir, authority.CertFile), filepath.Join(dir, authority.KeyFile)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,11 +103,4 @@ func serial(t *testing.T, c *cluster.Cluster) string {
 	}
 	defer conn.Close()
 	return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
-}
-
-// TestTLSInOneProcess: separate processes are asked for readiness in clear text.
-func TestTLSInOneProcess(t *testing.T) {
-	if _, err := cluster.Start(t.Context(), cluster.Spec{Groups: []int{1}, TLS: true, Isolation: cluster.Process}); err == nil || !strings.Contains(err.Error(), "one process") {
-		t.Errorf("got %v", err)
-	}
 }

@@ -78,7 +78,7 @@ func (p *processes) addNATS() (err error) {
 	}
 	at := &p.c.places
 	var servers [][]string
-	if at.nats, servers, err = p.c.spec.natsServers(at.dir, p.take); err != nil {
+	if at.nats, servers, err = p.c.spec.natsServers(at, p.take); err != nil {
 		return err
 	}
 	for i, args := range servers {
@@ -216,7 +216,11 @@ func (p *processes) nodes(ctx context.Context) ([]api.MasterState, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[leads]})
+	security, err := p.c.Security()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := client.New(client.Options{Name: "frontend 0", Address: p.fronts[leads], Security: security})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -86,8 +87,8 @@ type Spec struct {
 	Classes string
 
 	Isolation Isolation // default Goroutine
-	// TLS makes the daemons call each other by mutual TLS, and callers need
-	// [Cluster.Security]. Only for the isolation Goroutine.
+	// TLS makes the daemons call each other by mutual TLS, and NATS servers that are processes admit them by
+	// their certificates. Callers need [Cluster.Security]. Not with a Network.
 	TLS bool
 	// Dir keeps journals, logs and histories; "" is a temporary folder, removed
 	// by Close.
@@ -215,8 +216,8 @@ func (s Spec) check() error {
 	if err := s.Isolation.Check(); err != nil {
 		return fmt.Errorf("%w; nothing was started", err)
 	}
-	if s.TLS && s.Isolation != Goroutine {
-		return fmt.Errorf("a cluster with TLS has all daemons in one process (isolation %s); nothing was started", Goroutine)
+	if s.TLS && s.Network != nil { // readiness is asked in clear, which only loopback answers
+		return errors.New("a cluster with TLS has its daemons on loopback; nothing was started")
 	}
 	if err := s.checkStandbys(); err != nil {
 		return err

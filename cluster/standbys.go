@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/authority"
 )
 
 // Standbys need JetStream, of three NATS servers that are processes.
@@ -91,27 +93,49 @@ func (s *Spec) frontendName(i int) string {
 	return fmt.Sprintf("frontend-%d", i)
 }
 
-// natsServers takes the ports of the NATS servers and returns the arguments of each. They admit
-// clients that have a secret, which stands in a file that only this user can read, and in the URLs.
-func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls string, args [][]string, err error) {
-	var clients, routes, admit []string
-	before := "nats://"
-	if !s.Earlier {
-		secret, file := rand.Text(), filepath.Join(dir, "config", "nats.secret")
-		if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
-			return "", nil, err
-		}
-		before += secret + "@"
-		admit = []string{"--secret-file", file}
-		if s.Network != nil {
-			admit = append(admit, "--insecure") // its hosts are on this machine
-		}
+// natsProcesses returns the number of NATS servers that are processes.
+func (s *Spec) natsProcesses() int {
+	if s.Isolation != Process || s.WithoutNATS {
+		return 0
 	}
+	return s.NATSServers
+}
+
+// admission returns the arguments by which NATS server i knows its clients, and what begins its URL: with
+// TLS by their certificates, else by a secret, which stands in a file that only this user can read.
+func (s *Spec) admission(p *places) (admit func(i int) []string, before string, err error) {
+	switch {
+	case s.Earlier:
+		return func(int) []string { return nil }, "nats://", nil
+	case s.TLS:
+		return func(i int) []string {
+			ca, cert, key := p.files(holder{authority.NATS, natsName(i)})
+			return []string{"--tls-ca", ca, "--tls-cert", cert, "--tls-key", key}
+		}, "tls://", nil
+	}
+	secret, file := rand.Text(), filepath.Join(p.dir, "config", "nats.secret")
+	if err := os.WriteFile(file, []byte(secret), 0o600); err != nil {
+		return nil, "", err
+	}
+	args := []string{"--secret-file", file}
+	if s.Network != nil {
+		args = append(args, "--insecure") // its hosts are on this machine
+	}
+	return func(int) []string { return args }, "nats://" + secret + "@", nil
+}
+
+// natsServers takes the ports of the NATS servers and returns the arguments of each.
+func (s *Spec) natsServers(p *places, take func(r Role, i int) string) (urls string, args [][]string, err error) {
+	admit, before, err := s.admission(p)
+	if err != nil {
+		return "", nil, err
+	}
+	var clients, routes []string
 	for i := range s.NATSServers {
 		clients = append(clients, take(NATS, i))
 	}
 	if s.NATSServers == 1 {
-		return before + clients[0], [][]string{append([]string{"--listen", clients[0]}, admit...)}, nil
+		return before + clients[0], [][]string{append([]string{"--listen", clients[0]}, admit(0)...)}, nil
 	}
 	for i := range s.NATSServers {
 		routes = append(routes, take(NATS, i))
@@ -119,8 +143,8 @@ func (s *Spec) natsServers(dir string, take func(r Role, i int) string) (urls st
 	for i := range clients {
 		args = append(args, append([]string{
 			"--listen", clients[i], "--name", natsName(i), "--cluster-name", "pigeon", "--cluster-listen", routes[i], "--routes", strings.Join(routes, ","),
-			"--jetstream", "--store-dir", natsFolder(dir, i),
-		}, admit...))
+			"--jetstream", "--store-dir", natsFolder(p.dir, i),
+		}, admit(i)...))
 	}
 	return before + strings.Join(clients, ","+before), args, nil
 }
