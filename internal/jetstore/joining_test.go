@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
@@ -88,5 +90,23 @@ func opensWhen(t *testing.T, o jetstore.Options, waiting waits, mend func()) {
 	mend()
 	if err := <-opened; err != nil {
 		t.Error(err)
+	}
+}
+
+// While no server can be reached, the log and the error have the reason.
+func TestWhyNoServerIsReached(t *testing.T) {
+	t.Parallel()
+	log := &daemontest.Text{}
+	o := options(t, "nats://127.0.0.1:1")
+	o.Log = slog.New(slog.NewTextHandler(log, nil))
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	s, err := jetstore.Open(ctx, o)
+	if err == nil {
+		s.Close()
+	}
+	const why = "connection refused"
+	if err == nil || !strings.Contains(err.Error(), why) || strings.Count(log.String(), "JetStream is waited for") != 1 || !strings.Contains(log.String(), why) {
+		t.Errorf("the error is %v, the log\n%s", err, log)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,12 +49,15 @@ type Store struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 
-	refusals int // checks of Open that found that a server does not admit this daemon
+	refusals  int                   // checks of Open that found that a server does not admit this daemon
+	unreached atomic.Pointer[error] // why the last attempt to connect has failed, which the library does not keep
 }
 
 const (
 	// retryPause is the pause between two checks of a state that passes by itself.
 	retryPause = 250 * time.Millisecond
+	// firstAttempts is for how long nothing may be known of why no server is connected.
+	firstAttempts = time.Second
 	// requestWait bounds one request of a check.
 	requestWait = 5 * time.Second
 	defaultTTL  = 1500 * time.Millisecond
@@ -90,7 +94,7 @@ func (s *Store) wait(ctx context.Context) error {
 		if cause == nil || ctx.Err() == nil {
 			cause = err
 		}
-		if !logged {
+		if !logged && (!errors.Is(err, nats.ErrDisconnected) || time.Since(s.opened) > firstAttempts) {
 			logged = true
 			s.opts.Log.Warn("JetStream is waited for", "servers", s.opts.Redacted(), "error", err)
 		}
@@ -112,6 +116,9 @@ func (s *Store) check(ctx context.Context) error {
 		if s.nc.IsClosed() || s.refusals >= refusalsSeen {
 			return s.refuse(s.opts.Explain(cmp.Or(err, nats.ErrConnectionClosed)), "connecting",
 				"correct nats, nats_credentials, nats_ca, nats_cert and nats_key, or tls_ca, tls_cert and tls_key where these are empty")
+		}
+		if why := s.unreached.Load(); err == nil && why != nil {
+			err = *why
 		}
 		if err != nil {
 			return errors.New(s.opts.Explain(err))
@@ -178,6 +185,11 @@ func (s *Store) connect() error {
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				s.opts.Log.Warn("the connection to a JetStream server was lost; another is tried", "error", s.opts.Explain(err))
+			}
+		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if !errors.Is(err, nats.ErrNoServers) { // which says nothing about any of them
+				s.unreached.Store(&err)
 			}
 		}),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // callers get it as their error
