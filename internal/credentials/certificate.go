@@ -95,6 +95,11 @@ next:
 	return nil, why
 }
 
+// Revoked reports whether a certificate is on the list of revoked ones.
+func (c *Credentials) Revoked(cert *x509.Certificate) bool {
+	return c.state.Load().revoked[serial(cert)]
+}
+
 // explained names what the operator can do something about.
 func explained(cert *x509.Certificate, err error) error {
 	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)

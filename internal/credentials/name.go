@@ -27,7 +27,7 @@ func URI(cluster string, role identity.Role, name string) *url.URL {
 // pigeon://CLUSTER/ROLE/NAME, else by its subject, O=CLUSTER, OU=ROLE, CN=NAME. It does not
 // verify the certificate.
 func Named(cert *x509.Certificate, cluster string) (identity.Principal, error) {
-	of, role, name, err := parts(cert)
+	of, role, name, err := Parts(cert)
 	r := identity.Role(role)
 	switch {
 	case err != nil:
@@ -50,7 +50,9 @@ func serial(cert *x509.Certificate) string {
 	return cert.SerialNumber.Text(16)
 }
 
-func parts(cert *x509.Certificate) (cluster, role, name string, err error) {
+// Parts returns the cluster, the role and the name that a certificate states, whatever they are. It does not
+// verify the certificate.
+func Parts(cert *x509.Certificate) (cluster, role, name string, err error) {
 	var own []*url.URL
 	for _, u := range cert.URIs {
 		if u.Scheme == scheme {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
@@ -109,7 +110,10 @@ func (o Options) byIdentity(s *server.Options) (*admission, error) {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	s.CustomClientAuthentication = &clients{a}
-	if o.ClusterListen != "" && o.CA == "" && s.Cluster.Username == "" {
+	switch {
+	case o.ClusterListen != "" && s.Cluster.TLSConfig != nil && o.CA != "":
+		s.Cluster.TLSConfig.VerifyConnection = a.verifyRoute
+	case o.ClusterListen != "" && o.CA == "" && s.Cluster.Username == "":
 		s.CustomRouterAuthentication = &routes{a}
 	}
 	return a, nil
@@ -198,8 +202,29 @@ func (a *clients) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// routes admits other servers of the cluster on loopback. With TLS their certificates are verified
-// before.
+// verifyRoute returns why the other end of a connection between servers, whose certificate an authority has
+// signed, cannot be one: another server may read and write everything. Certificates of masters and frontends
+// have been given to servers beside them; one that names no role of Pigeon is of an authority that has none.
+func (a *admission) verifyRoute(state tls.ConnectionState) error {
+	cert := state.PeerCertificates[0]
+	cluster, role, name, err := credentials.Parts(cert)
+	r := identity.Role(role)
+	known := err == nil && (r.IsPerson() || r.IsDaemon() || r == authority.NATS)
+	switch {
+	case a.credentials.Revoked(cert):
+		err = fmt.Errorf("the certificate of %s %q was revoked", role, name)
+	case known && cluster != a.cluster:
+		err = fmt.Errorf("%s %q is of the cluster %q, and this is %q", role, name, cluster, a.cluster)
+	case known && (r.IsPerson() || r == identity.Node):
+		err = fmt.Errorf("the certificate of %s %q is not that of a server; issue one: pigeon pki issue --role nats", role, name)
+	default:
+		return nil
+	}
+	a.log.Warn("another server was refused", "error", err)
+	return err
+}
+
+// routes admits other servers of the cluster on loopback. With TLS [admission.verifyRoute] does.
 type routes struct{ *admission }
 
 // Check implements server.Authentication.

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"log/slog"
 	"math/big"
 	"net"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
@@ -265,5 +267,44 @@ func TestOpenServersAreRefused(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// With certificates only those of servers, and of the masters and frontends beside which servers run, make a
+// process one of the servers: a person's or a node's does not, nor does one of another cluster.
+func TestWhoIsAServer(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	log := &daemontest.Text{}
+	server := func(name, certificate string, routes ...string) *natsserver.Server {
+		t.Helper()
+		o := natsserver.Default()
+		o.Listen, o.Name, o.Cluster, o.ClusterName, o.ClusterListen, o.Routes = "127.0.0.1:0", name, "c", "c", "127.0.0.1:0", routes
+		o.CA, o.Log = a.file, slog.New(slog.NewTextHandler(log, nil))
+		o.Cert, o.Key = a.issue(certificate)
+		s, err := natsserver.Start(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first := server("first", "pigeon://c/nats/first")
+	defer first.Close()
+	for certificate, admitted := range map[string]bool{
+		"pigeon://c/nats/n2": true, "pigeon://c/master/0": true, "pigeon://c/frontend/f": true,
+		"pigeon://c/node/n1": false, "pigeon://c/viewer/eve": false, "pigeon://c/admin/ann": false, "pigeon://other/nats/n2": false,
+	} {
+		before := log.String()
+		s := server("second", certificate, first.ClusterURL())
+		await.Until(t, certificate+" is admitted or refused", func() bool {
+			return first.Peers() == 2 || strings.Contains(log.String()[len(before):], "another server was refused")
+		})
+		if got := first.Peers() == 2; got != admitted {
+			t.Errorf("a server with the certificate of %s was admitted: %v", certificate, got)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		await.Until(t, "the first server is alone", func() bool { return first.Peers() == 1 })
 	}
 }
