@@ -29,6 +29,8 @@ type Options struct {
 	Tokens Tokens
 	// Poll is the time between two looks at the files. Default 5 s.
 	Poll time.Duration
+	// Changed, if set, is called by [Credentials.Watch] when changed files have been read.
+	Changed func()
 	// Log is written when files change, cannot be used, or a certificate ends soon. Default:
 	// nothing is logged.
 	Log *slog.Logger

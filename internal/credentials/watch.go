@@ -63,6 +63,9 @@ func (c *Credentials) Watch(ctx context.Context) {
 		switch {
 		case err == nil:
 			failure = ""
+			if c.opts.Changed != nil {
+				c.opts.Changed()
+			}
 		case now != seen || err.Error() != failure:
 			failure = err.Error()
 			c.opts.Log.Error("the changed certificates cannot be used; the earlier ones stay, and the files are read again every few seconds", "error", err)

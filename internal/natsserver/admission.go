@@ -2,10 +2,14 @@ package natsserver
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -101,13 +106,13 @@ func (o Options) bySecret(s *server.Options) error {
 
 // byIdentity admits clients by their certificates or by the kernel.
 func (o Options) byIdentity(s *server.Options) (*admission, error) {
-	c, err := credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, DaemonUsers: o.DaemonUsers, Log: o.Log})
-	if err != nil {
-		return nil, err
-	}
-	a := &admission{cluster: o.Cluster, credentials: c, log: o.Log}
+	a := &admission{cluster: o.Cluster, log: o.Log, admitted: map[string]identity.Principal{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if a.credentials, err = credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, DaemonUsers: o.DaemonUsers, Log: o.Log, Changed: a.disconnectRevoked}); err != nil {
+		return nil, err
 	}
 	s.CustomClientAuthentication = &clients{a}
 	switch {
@@ -125,6 +130,9 @@ type admission struct {
 	credentials *credentials.Credentials
 	log         *slog.Logger
 	server      atomic.Pointer[server.Server] // nil until it listens
+
+	mu       sync.Mutex
+	admitted map[string]identity.Principal // by the SHA-256 of the certificate, until that ends
 }
 
 // watch reads the authorities again when their files change, until the function that it returns is
@@ -195,6 +203,7 @@ func (a *clients) Check(c server.ClientAuthentication) bool {
 	if !admitted {
 		return a.refuse(c, p, nil)
 	}
+	a.remember(c, p)
 	c.RegisterUser(&server.User{
 		Username: credentials.URI(a.cluster, p.Role, p.Name).String(), ConnectionDeadline: p.Expires,
 		Permissions: &server.Permissions{Publish: &server.SubjectPermission{Allow: may.Publish}, Subscribe: &server.SubjectPermission{Allow: may.Subscribe}},
@@ -222,6 +231,46 @@ func (a *admission) verifyRoute(state tls.ConnectionState) error {
 	}
 	a.log.Warn("another server was refused", "error", err)
 	return err
+}
+
+// remember keeps which certificate a client was admitted by.
+func (a *admission) remember(c server.ClientAuthentication, p identity.Principal) {
+	state := c.GetTLSConnectionState()
+	if state == nil || len(state.PeerCertificates) == 0 {
+		return
+	}
+	sum := sha256.Sum256(state.PeerCertificates[0].Raw)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.admitted[hex.EncodeToString(sum[:])] = p
+	now := time.Now()
+	maps.DeleteFunc(a.admitted, func(_ string, p identity.Principal) bool { return p.Expires.Before(now) }) // the server ends their connections
+}
+
+// disconnectRevoked ends the connections of clients whose certificates have been revoked since they were
+// admitted.
+func (a *admission) disconnectRevoked() {
+	s := a.server.Load()
+	if s == nil {
+		return
+	}
+	open, err := s.Connz(&server.ConnzOptions{Username: true, Limit: math.MaxInt32})
+	if err != nil {
+		a.log.Warn("the connections of revoked certificates are not ended", "error", err)
+		return
+	}
+	for _, c := range open.Conns {
+		if len(c.TLSPeerCerts) == 0 {
+			continue
+		}
+		a.mu.Lock()
+		p := a.admitted[c.TLSPeerCerts[0].CertSha256]
+		a.mu.Unlock()
+		if err := a.credentials.Valid(p); err != nil {
+			a.log.Warn("a client was refused", "client", fmt.Sprintf("%s:%d", c.IP, c.Port), "error", err)
+			_ = s.DisconnectClientByID(c.Cid) // it may have gone
+		}
+	}
 }
 
 // routes admits other servers of the cluster on loopback. With TLS [admission.verifyRoute] does.
