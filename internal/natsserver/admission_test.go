@@ -308,3 +308,16 @@ func TestWhoIsAServer(t *testing.T) {
 		await.Until(t, "the first server is alone", func() bool { return first.Peers() == 1 })
 	}
 }
+
+// A server whose certificate ends soon warns of that.
+func TestCertificateOfAServerEnds(t *testing.T) {
+	t.Parallel()
+	a, log := newAuthority(t), &daemontest.Text{}
+	natsservertest.Start(t, 1, func(o *natsserver.Options) {
+		o.Cluster, o.CA, o.Log = "c", a.file, slog.New(slog.NewTextHandler(log, nil))
+		o.Cert, o.Key = a.issue("pigeon://c/nats/n1") // for an hour
+	})
+	await.Until(t, "the log warns of the end of the certificate", func() bool {
+		return strings.Contains(log.String(), "level=WARN msg=\"the certificate of the server ends soon")
+	}, log.String)
+}

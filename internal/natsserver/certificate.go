@@ -1,10 +1,14 @@
 package natsserver
 
 import (
+	"context"
 	"crypto/tls"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
 // certificate is the certificate of this server, which is read again when its file has changed.
@@ -34,6 +38,34 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		return c.pair, nil
 	}
 	return nil, loadErr
+}
+
+// warnBefore is how long before its end a server warns of its certificate, once a day.
+const warnBefore = 10 * 24 * time.Hour
+
+// watchCertificate warns of a certificate that ends soon or cannot be read, until the function that it
+// returns is called: a server that shows one that has ended is reached by nobody.
+func (o Options) watchCertificate() (end func()) {
+	if o.Cert == "" || o.Log == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		for again := true; again; again = delay.For(ctx, 24*time.Hour) {
+			c, err := authority.ReadCertificate(o.Cert)
+			switch {
+			case err != nil:
+				o.Log.Warn("the certificate of the server cannot be read; the one that was read before is shown", "error", err)
+			case authority.EndsWithin(c, warnBefore, time.Now()):
+				o.Log.Warn("the certificate of the server ends soon, and no daemon can connect then; renew it: pigeon pki renew", "ends", c.NotAfter, "file", o.Cert)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
 }
 
 // forRoutes implements tls.Config.GetClientCertificate: other servers of the cluster see the same

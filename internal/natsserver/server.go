@@ -28,7 +28,7 @@ const startPoll = 100 * time.Millisecond
 type Server struct {
 	server *server.Server
 	opts   *server.Options
-	watch  func() // ends the watch of certificates
+	watch  []func() // each ends a watch of certificates
 }
 
 // Start starts a server and returns when it serves clients. The error is an *api.Error.
@@ -57,7 +57,7 @@ func Start(o Options) (*Server, error) {
 		s.WaitForShutdown()
 		return nil, startError(o.Listen, err)
 	}
-	n := &Server{server: s, opts: opts, watch: admits.watch()}
+	n := &Server{server: s, opts: opts, watch: []func(){admits.watch(), o.watchCertificate()}}
 	o.warnOfSpace(opts)
 	if err := n.answerSettings(); err != nil {
 		_ = n.Close()
@@ -169,7 +169,9 @@ func (n *Server) Server() *server.Server { return n.server }
 func (n *Server) Close() error {
 	n.server.Shutdown()
 	n.server.WaitForShutdown()
-	n.watch()
+	for _, end := range n.watch {
+		end()
+	}
 	return nil
 }
 
