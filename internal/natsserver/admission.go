@@ -21,8 +21,10 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
@@ -130,6 +132,7 @@ type admission struct {
 	credentials *credentials.Credentials
 	log         *slog.Logger
 	server      atomic.Pointer[server.Server] // nil until it listens
+	refused     daemon.SharedLogPace          // of clients and servers
 
 	mu       sync.Mutex
 	admitted map[string]identity.Principal // by the SHA-256 of the certificate, until that ends
@@ -178,12 +181,18 @@ func (e ends) LocalAddr() net.Addr { return e.local }
 // RemoteAddr returns the address of the other end.
 func (e ends) RemoteAddr() net.Addr { return e.remote }
 
-// refuse logs why a client is not admitted.
+// refuse logs why a client is not admitted, at most once a minute for each: it connects again and again.
 func (a *admission) refuse(c server.ClientAuthentication, p identity.Principal, err error) bool {
 	if err == nil {
 		err = fmt.Errorf("%v may not use this server; it serves the daemons of the cluster %s", p, a.cluster)
 	}
-	a.log.Warn("a client was refused", "client", fmt.Sprint(c.RemoteAddress()), "error", err)
+	who := p.String()
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		who = e.Subject // the text has the time
+	}
+	if omitted, due := a.refused.Due(who); due {
+		a.log.Warn("a client was refused", "client", fmt.Sprint(c.RemoteAddress()), "omitted", omitted, "error", err)
+	}
 	return false
 }
 
@@ -229,7 +238,9 @@ func (a *admission) verifyRoute(state tls.ConnectionState) error {
 	default:
 		return nil
 	}
-	a.log.Warn("another server was refused", "error", err)
+	if omitted, due := a.refused.Due(cluster + "/" + role + "/" + name); due {
+		a.log.Warn("another server was refused", "omitted", omitted, "error", err)
+	}
 	return err
 }
 

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -16,6 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
 // startTimeout bounds the start: with JetStream the stored data is read and verified.
@@ -175,9 +178,11 @@ func (n *Server) Close() error {
 	return nil
 }
 
-// logger passes on what the server logs.
+// logger passes on what the server logs. The server repeats a line about each connection, and callers that
+// it does not admit connect again and again.
 type logger struct {
 	log  *slog.Logger
+	pace daemon.SharedLogPace   // of each line, without the connection that it is about
 	last atomic.Pointer[string] // error
 	// fatal is set after last: the server does not start, or does not go on.
 	fatal atomic.Bool
@@ -186,6 +191,24 @@ type logger struct {
 func (l *logger) line(level slog.Level, format string, args []any) {
 	if l.log != nil {
 		l.log.Log(context.Background(), level, fmt.Sprintf(format, args...), "part", "NATS")
+	}
+}
+
+// connection matches what stands before the message in a line about a connection.
+var connection = regexp.MustCompile(`^\S+ - [a-z]+:\d+ - (.* - )?`)
+
+// paced is line, for one that may be repeated.
+func (l *logger) paced(level slog.Level, format string, args []any) {
+	about := fmt.Sprintf(format, args...)
+	if connection.MatchString(format) { // its arguments may have the numbers of the connection, too
+		about = connection.ReplaceAllString(format, "")
+	}
+	omitted, due := l.pace.Due(about)
+	switch {
+	case due && omitted > 0:
+		l.line(level, format+" (%d more like this since the last one)", append(slices.Clone(args), omitted))
+	case due:
+		l.line(level, format, args)
 	}
 }
 
@@ -201,15 +224,19 @@ func (l *logger) why() string {
 // The server's notices are for debugging: it describes itself in thirty lines.
 
 func (l *logger) Noticef(format string, args ...any) { l.line(slog.LevelDebug, format, args) }
-func (l *logger) Warnf(format string, args ...any)   { l.line(slog.LevelWarn, format, args) }
+func (l *logger) Warnf(format string, args ...any)   { l.paced(slog.LevelWarn, format, args) }
 func (l *logger) Errorf(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	l.last.Store(&text)
-	l.line(slog.LevelError, format, args)
+	l.keep(format, args)
+	l.paced(slog.LevelError, format, args)
 }
 func (l *logger) Fatalf(format string, args ...any) {
-	l.Errorf(format, args...)
+	l.keep(format, args)
+	l.line(slog.LevelError, format, args)
 	l.fatal.Store(true)
+}
+func (l *logger) keep(format string, args []any) {
+	text := fmt.Sprintf(format, args...)
+	l.last.Store(&text)
 }
 func (l *logger) Debugf(string, ...any) {}
 func (l *logger) Tracef(string, ...any) {}
