@@ -13,14 +13,25 @@ import (
 // which is named for its role.
 var shownSettings = regexp.MustCompile("(?s)```yaml\n(# ([a-z]+)\\.yaml.*?)```")
 
-// The settings that docs/operations.md shows are accepted by the daemons they are for.
+// shownCertificate is the certificate of such a block.
+var shownCertificate = regexp.MustCompile(`tls_cert: (\S+)`)
+
+// The settings that docs/operations.md shows are accepted by the daemons they are for. Daemons of two roles
+// on one machine show different certificates: one names a single daemon.
 func TestOperationsSettings(t *testing.T) {
 	page, err := os.ReadFile(filepath.FromSlash("../../docs/operations.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := shownSettings.FindAllStringSubmatch(string(page), -1)
+	owner := map[string]string{} // role by certificate
 	for _, block := range blocks {
+		if shown := shownCertificate.FindStringSubmatch(block[1]); shown != nil {
+			if other := owner[shown[1]]; other != "" && other != block[2] {
+				t.Errorf("a %s and a %s show the certificate %s", other, block[2], shown[1])
+			}
+			owner[shown[1]] = block[2]
+		}
 		role, file := block[2], filepath.Join(t.TempDir(), block[2]+".yaml")
 		if err := os.WriteFile(file, []byte(block[1]), 0o600); err != nil {
 			t.Fatal(err)
