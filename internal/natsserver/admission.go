@@ -37,6 +37,12 @@ func (o Options) admit(s *server.Options) (*admission, error) {
 	switch {
 	case exposed && !o.Insecure:
 		return nil, errors.New("it is not on loopback, and everybody on the way could read and change what goes there; set tls_ca, tls_cert and tls_key, or allow it with insecure: true")
+	case decides(s) && o.CA != "" && s.Cluster.TLSConfig != nil:
+		a, err := o.newAdmission(s)
+		if err == nil {
+			a.anyCluster = true
+		}
+		return a, err
 	case decides(s):
 		return nil, nil
 	case o.SecretFile != "":
@@ -106,8 +112,9 @@ func (o Options) bySecret(s *server.Options) error {
 	return nil
 }
 
-// byIdentity admits clients by their certificates or by the kernel.
-func (o Options) byIdentity(s *server.Options) (*admission, error) {
+// newAdmission returns what knows the certificates of the cluster. With certificates it determines which
+// processes are servers, whatever determines which clients are admitted.
+func (o Options) newAdmission(s *server.Options) (*admission, error) {
 	a := &admission{cluster: o.Cluster, log: o.Log, admitted: map[string]identity.Principal{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -116,11 +123,20 @@ func (o Options) byIdentity(s *server.Options) (*admission, error) {
 	if a.credentials, err = credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, DaemonUsers: o.DaemonUsers, Log: o.Log, Changed: a.disconnectRevoked}); err != nil {
 		return nil, err
 	}
-	s.CustomClientAuthentication = &clients{a}
-	switch {
-	case o.ClusterListen != "" && s.Cluster.TLSConfig != nil && o.CA != "":
+	if o.CA != "" && s.Cluster.TLSConfig != nil {
 		s.Cluster.TLSConfig.VerifyConnection = a.verifyRoute
-	case o.ClusterListen != "" && o.CA == "" && s.Cluster.Username == "":
+	}
+	return a, nil
+}
+
+// byIdentity admits clients by their certificates or by the kernel.
+func (o Options) byIdentity(s *server.Options) (*admission, error) {
+	a, err := o.newAdmission(s)
+	if err != nil {
+		return nil, err
+	}
+	s.CustomClientAuthentication = &clients{a}
+	if o.ClusterListen != "" && o.CA == "" && s.Cluster.Username == "" {
 		s.CustomRouterAuthentication = &routes{a}
 	}
 	return a, nil
@@ -129,6 +145,7 @@ func (o Options) byIdentity(s *server.Options) (*admission, error) {
 // admission determines the principal of a client.
 type admission struct {
 	cluster     string
+	anyCluster  bool // a configuration file names the clients, which may be of several clusters
 	credentials *credentials.Credentials
 	log         *slog.Logger
 	server      atomic.Pointer[server.Server] // nil until it listens
@@ -231,7 +248,7 @@ func (a *admission) verifyRoute(state tls.ConnectionState) error {
 	switch {
 	case a.credentials.Revoked(cert):
 		err = fmt.Errorf("the certificate of %s %q was revoked", role, name)
-	case known && cluster != a.cluster:
+	case known && cluster != a.cluster && !a.anyCluster:
 		err = fmt.Errorf("%s %q is of the cluster %q, and this is %q", role, name, cluster, a.cluster)
 	case known && (r.IsPerson() || r == identity.Node):
 		err = fmt.Errorf("the certificate of %s %q is not that of a server; issue one: pigeon pki issue --role nats", role, name)

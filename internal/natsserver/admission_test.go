@@ -275,10 +275,11 @@ func TestOpenServersAreRefused(t *testing.T) {
 func TestWhoIsAServer(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	log := &daemontest.Text{}
+	log, users := &daemontest.Text{}, ""
 	server := func(name, certificate string, routes ...string) *natsserver.Server {
 		t.Helper()
 		o := natsserver.Default()
+		o.ConfigFile = users
 		o.Listen, o.Name, o.Cluster, o.ClusterName, o.ClusterListen, o.Routes = "127.0.0.1:0", name, "c", "c", "127.0.0.1:0", routes
 		o.CA, o.Log = a.file, slog.New(slog.NewTextHandler(log, nil))
 		o.Cert, o.Key = a.issue(certificate)
@@ -288,24 +289,27 @@ func TestWhoIsAServer(t *testing.T) {
 		}
 		return s
 	}
-	first := server("first", "pigeon://c/nats/first")
-	defer first.Close()
-	for certificate, admitted := range map[string]bool{
-		"pigeon://c/nats/n2": true, "pigeon://c/master/0": true, "pigeon://c/frontend/f": true,
-		"pigeon://c/node/n1": false, "pigeon://c/viewer/eve": false, "pigeon://c/admin/ann": false, "pigeon://other/nats/n2": false,
-	} {
-		before := log.String()
-		s := server("second", certificate, first.ClusterURL())
-		await.Until(t, certificate+" is admitted or refused", func() bool {
-			return first.Peers() == 2 || strings.Contains(log.String()[len(before):], "another server was refused")
-		})
-		if got := first.Peers() == 2; got != admitted {
-			t.Errorf("a server with the certificate of %s was admitted: %v", certificate, got)
+	for _, users = range []string{"", write(t, "users.conf", []byte("authorization { users = [{user: u, password: p}] }\n"))} {
+		first := server("first", "pigeon://c/nats/first")
+		defer first.Close()
+		several := users != "" // clusters
+		for certificate, admitted := range map[string]bool{
+			"pigeon://c/nats/n2": true, "pigeon://c/master/0": true, "pigeon://c/frontend/f": true,
+			"pigeon://c/node/n1": false, "pigeon://c/viewer/eve": false, "pigeon://c/admin/ann": false, "pigeon://other/nats/n2": several,
+		} {
+			before := log.String()
+			s := server("second", certificate, first.ClusterURL())
+			await.Until(t, certificate+" is admitted or refused", func() bool {
+				return first.Peers() == 2 || strings.Contains(log.String()[len(before):], "another server was refused")
+			})
+			if got := first.Peers() == 2; got != admitted {
+				t.Errorf("a server with the certificate of %s was admitted: %v", certificate, got)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			await.Until(t, "the first server is alone", func() bool { return first.Peers() == 1 })
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		await.Until(t, "the first server is alone", func() bool { return first.Peers() == 1 })
 	}
 }
 
