@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -10,8 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
+	leading "github.com/pigeon-sched/pigeon/internal/leadership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -30,8 +34,11 @@ const (
 // following keeps a standby's copy of the membership of the master that leads, and notices the
 // end of that master's process: its address refuses connections, or another process answers.
 type following struct {
-	hello     wire.Hello // of this master
-	address   string     // of this master
+	hello     wire.Hello    // of this master
+	address   string        // of this master
+	former    int64         // incarnation of the master before this one in this process, 0 for none
+	renewed   time.Duration // in which a leader that lives renews its leadership
+	fail      func(error)   // ends this master
 	candidate *leadership.Candidate
 	codec     *wire.Codec
 	security  client.Security // of calls to the leader
@@ -49,11 +56,16 @@ type following struct {
 // settling is how long the membership of a new leader may miss daemons that the one before had.
 const settling = 3 * sched.Second
 
-func newFollowing(m *Master, clock runloop.Clock) *following {
-	return &following{
+func newFollowing(m, former *Master, clock runloop.Clock) *following {
+	f := &following{
 		hello:   wire.Hello{Sender: m.self, Incarnation: m.incarnation, Group: m.cfg.Group, Policy: m.cfg.Policy, Version: daemon.Version()},
 		address: m.address, codec: m.codec, security: m.life.To(m.self), clock: clock, log: m.log, changed: make(chan struct{}, 1),
+		renewed: 2 * time.Duration(leading.RenewalEvery(sched.Time(m.cfg.LeaderTTL))), fail: m.life.Fail,
 	}
+	if former != nil {
+		f.former = former.incarnation
+	}
+	return f
 }
 
 // leaderChanged is called when another leader is known, or none.
@@ -73,8 +85,7 @@ func (f *following) run(ctx context.Context) {
 		switch {
 		case !known || leader.Incarnation == f.hello.Incarnation:
 		case leader.Address == f.address:
-			f.log.Info("a former master at the address of this one led the group; it has ended", "address", leader.Address)
-			f.candidate.LeaderEnded(leader)
+			follows.Go(func() { f.atOwnAddress(follow, leader) })
 		default:
 			follows.Go(func() { f.follow(follow, leader) })
 		}
@@ -85,6 +96,30 @@ func (f *following) run(ctx context.Context) {
 		cancel()
 		follows.Wait()
 	}
+}
+
+// atOwnAddress finds out about a leader at the address of this master, where this process listens: a former
+// master there has ended, unless its leadership is renewed. Then the address means another one on another
+// machine.
+func (f *following) atOwnAddress(ctx context.Context, leader leadership.Record) {
+	for renewals := 0; leader.Incarnation != f.former; renewals++ {
+		before := f.candidate.Revision()
+		if !delay.For(ctx, f.renewed) {
+			return
+		}
+		if f.candidate.Revision() == before {
+			break
+		}
+		if renewals > 0 { // one may be the last write of a process that has ended
+			f.fail(&api.Error{
+				Problem: api.Invalid, What: fmt.Sprintf("another master leads at the address of this one, %s", f.address), Subject: f.hello.Sender.String(), Tried: "waiting as a standby",
+				Next: "give each master an address of its own that the others reach: listen, or advertise",
+			})
+			return
+		}
+	}
+	f.log.Info("a former master at the address of this one led the group; it has ended", "address", leader.Address)
+	f.candidate.LeaderEnded(leader)
 }
 
 // follow follows one leader until ctx is done.

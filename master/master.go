@@ -116,7 +116,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params, former *Master) e
 		return err
 	}
 	if m.address = m.cfg.Advertised(m.Addr(), m.cfg.Masters...); m.cfg.led() {
-		m.following = newFollowing(m, clock)
+		m.following = newFollowing(m, former, clock)
 		o.core.idle = true
 	}
 	o.links = m.openLinks()

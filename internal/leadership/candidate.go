@@ -66,6 +66,7 @@ type Candidate struct {
 	mu       sync.Mutex
 	leader   Record
 	known    bool
+	revision uint64 // of the record, as last seen
 	ended    []Record
 	resigned bool
 	done     chan struct{} // closed when Run has returned
@@ -115,6 +116,13 @@ func (c *Candidate) Leader() (Record, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.leader, c.known
+}
+
+// Revision returns that of the record of the leadership, as last seen. It grows while the leader renews.
+func (c *Candidate) Revision() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.revision
 }
 
 // LeaderEnded is called when the process of the leader that Leader has returned has ended:

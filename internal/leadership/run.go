@@ -174,7 +174,11 @@ func (l *loop) show() {
 }
 
 func (l *loop) showLeader() {
-	switch s := l.state.Seen(); {
+	s := l.state.Seen()
+	l.mu.Lock()
+	l.revision = s.Revision
+	l.mu.Unlock()
+	switch {
 	case !s.Exists:
 		l.setLeader(Record{}, false)
 	case s == l.last.seen:
