@@ -37,8 +37,8 @@ type Options struct {
 	MaxConnsPerHost int
 	// MaxConnsPerCaller bounds connections of one user, and those of unproven callers from one
 	// address; daemons and their own user have no such bound. A call on one more is answered with
-	// that, within FrameTimeout, unless it proves that the caller is another; a sixteenth of the bound may wait for it, further ones are closed
-	// at once. Default 1,024.
+	// that, within FrameTimeout, unless it proves that the caller is another; a sixteenth of the bound
+	// may wait for it, further ones are closed at once. Default 1,024.
 	MaxConnsPerCaller int
 	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
 	// 40 KiB with TLS);
