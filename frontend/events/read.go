@@ -56,7 +56,7 @@ func (r *Ring) Read(ctx context.Context, user string, q *api.EventQuery, show fu
 func (r *Ring) enter(user string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	what := ""
+	var what string
 	switch most := max(1, r.opts.Readers/userPart); {
 	case r.waiting >= r.opts.Readers:
 		what = fmt.Sprintf("%d readers wait for events there, the limit (event_readers)", r.waiting)
