@@ -2,14 +2,19 @@ package frontend_test
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // after is a job that starts after others, as api.ParseAfter reads them.
@@ -218,5 +223,51 @@ func TestAChainOfJobsThroughRestarts(t *testing.T) {
 			t.Errorf("link %d: %+v, the one before ended at %f", i, s, ended)
 		}
 		ended = s.Ended
+	}
+}
+
+// A frontend starts although it cannot read how the job has ended for which another one waits: that one
+// fails, and the reason says so.
+func TestHeldByADamagedJob(t *testing.T) {
+	w := newWorld(t)
+	w.master()
+	cfg := w.settings()
+	j, rep, err := journal.Open(cfg.Data, journal.Options{Frontend: cfg.ID}, func(*journal.Job) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, written := sched.NewJobID(rep.Scope, "ended"), make(chan error, 1)
+	request := w.after(sleeps("held", 1, 0), "ended:any")
+	request.Tasks[0].ID = "0"
+	held := &journal.Submission{Job: sched.NewJobID(rep.Scope, "held"), Submitted: time.Now().UnixNano(), Request: *request, Fingerprint: request.Fingerprint()}
+	if err := j.Append([]journal.Record{{Kind: journal.Accepted, Job: held.Job, Submission: held}}, func(err error) { written <- err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(<-written, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	damageEnded(t, cfg.Data, ended)
+	f := w.runFrontend(cfg)
+	if s := w.ended(f, "held"); s.State != api.StateFailed || !strings.Contains(s.Reason, "ended") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// damageEnded puts something unreadable in the place of what a journal keeps of an ended job.
+func damageEnded(t *testing.T, folder string, id sched.JobID) {
+	t.Helper()
+	lock, err := store.Lock(store.HostFS(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(folder, lock, store.Options{MustExist: true, Broken: func(err error) { t.Error(err) }, Logger: daemontest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b store.Batch
+	key := binary.BigEndian.AppendUint64([]byte{'e'}, id.Hi)
+	b.Set(binary.BigEndian.AppendUint64(key, id.Lo), []byte{0xff})
+	if err := errors.Join(s.Append(&b, true), s.Close(), lock.Release()); err != nil {
+		t.Fatal(err)
 	}
 }

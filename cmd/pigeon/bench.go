@@ -17,6 +17,7 @@ import (
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -218,7 +219,7 @@ func checkRate(o *launch.RateOptions) error {
 }
 
 func printRate(out io.Writer, r *launch.RateResult) {
-	fmt.Fprintf(out, "%d tasks of %v s (%s) on %d workers: %.3f s, %.0f tasks/s\n", r.Tasks, float64(r.Duration), r.Backend, r.Workers, float64(r.Total), float64(r.Rate))
+	fmt.Fprintf(out, "%s of %v s (%s) on %s: %.3f s, %.0f tasks/s\n", sched.Count(r.Tasks, "task", "tasks"), float64(r.Duration), r.Backend, sched.Count(r.Workers, "worker", "workers"), float64(r.Total), float64(r.Rate))
 	fmt.Fprintf(out, "overhead %.3f ms a task and worker, utilization %.1f %%\n", 1e3*float64(r.OverheadPerTask), 100*float64(r.Utilization))
 	whose := "all daemons"
 	if r.Shared {

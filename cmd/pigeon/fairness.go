@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/fairness"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -50,7 +51,7 @@ runs.`,
 }
 
 func printFair(out io.Writer, r *fairness.Result) error {
-	fmt.Fprintf(out, "%d slots, policy %s, medians of %d runs\n\n", r.Slots, r.Policy, r.Runs)
+	fmt.Fprintf(out, "%s, policy %s, medians of %s\n\n", sched.Count(r.Slots, "slot", "slots"), r.Policy, sched.Count(r.Runs, "run", "runs"))
 	w := newTable(out)
 	fmt.Fprintf(w, "two tasks of 100 ms alongside 1,200 of another owner\t%.3f s (slowest %.3f s; of the same owner %.1f s)\n", float64(r.Flood), float64(r.FloodWorst), float64(r.FloodOne))
 	fmt.Fprintf(w, "four equal owners over %g s, Jain's index of slot-seconds\t%.4f (least %.4f)\n", float64(r.Window), float64(r.Jain), float64(r.JainWorst))

@@ -96,8 +96,20 @@ func damageErr(dir, file, what string, lost []string) *api.Error {
 // damagedJobErr is for a user who names an ended job of which what is kept is damaged. The journal's other
 // jobs are not affected; the log says what to do about the file.
 func damagedJobErr(id sched.JobID) error {
-	return &api.Error{Problem: api.Internal, Subject: "ended job " + id.String(), What: "what the journal keeps of it is damaged",
-		Tried: "looking it up", Next: "submit other work under another key: this one is free again when the retention is over. The log of the frontend names the damaged file"}
+	return &damagedJobError{&api.Error{Problem: api.Internal, Subject: "ended job " + id.String(), What: "what the journal keeps of it is damaged",
+		Tried: "looking it up", Next: "submit other work under another key: this one is free again when the retention is over. The log of the frontend names the damaged file"}}
+}
+
+type damagedJobError struct{ error }
+
+// Unwrap returns what users are told.
+func (e *damagedJobError) Unwrap() error { return e.error }
+
+// IsDamagedJob reports whether Lookup has returned an error because what the journal keeps of the ended
+// job is damaged: the job is known to have ended, and nothing else of it.
+func IsDamagedJob(err error) bool {
+	_, ok := errors.AsType[*damagedJobError](err)
+	return ok
 }
 
 // shownJobs is how many jobs an error names.
