@@ -87,13 +87,7 @@ func (o *eventsOptions) check() (err error) {
 	if o.query.After, err = strconv.ParseUint(o.since, 10, 64); err == nil {
 		return o.query.Validate()
 	}
-	o.query.Since, err = time.ParseDuration(o.since)
-	if days, isDays := strings.CutSuffix(o.since, "d"); err != nil && isDays {
-		var n int
-		if n, err = strconv.Atoi(days); err == nil {
-			o.query.Since = time.Duration(min(n, 36500)) * 24 * time.Hour
-		}
-	}
+	o.query.Since, err = parseAgo(o.since)
 	if err != nil || o.query.Since <= 0 {
 		return fmt.Errorf("--since %q: give a duration ago (10m, 24h, 7d), or an index (4711)", o.since)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -53,6 +54,41 @@ func (o *onceText) Set(text string) error {
 	}
 	o.given = true
 	return o.filledText.Set(text)
+}
+
+// mostDays is more than any command takes: they refuse what is longer than a hundred years.
+const mostDays = 36_501
+
+// parseAgo reads how long ago something was: a duration, or whole days (7d).
+func parseAgo(text string) (time.Duration, error) {
+	ago, err := time.ParseDuration(text)
+	days, isDays := strings.CutSuffix(text, "d")
+	if err == nil || !isDays {
+		return ago, err
+	}
+	n, notNumber := strconv.Atoi(days)
+	if notNumber != nil {
+		return 0, err
+	}
+	return time.Duration(max(-mostDays, min(n, mostDays))) * 24 * time.Hour, nil
+}
+
+// agoFlag is a flag that [parseAgo] reads.
+type agoFlag struct{ to *time.Duration }
+
+func (f agoFlag) String() string { return f.to.String() }
+
+// Type implements [pflag.Value].
+func (f agoFlag) Type() string { return "duration" }
+
+// Set implements [pflag.Value].
+func (f agoFlag) Set(text string) error {
+	ago, err := parseAgo(text)
+	if err != nil {
+		return errors.New(`must be a duration like "30s", or days like "7d"`)
+	}
+	*f.to = ago
+	return nil
 }
 
 // durationForm is that of a duration, however long it is.

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestRefusedValues: an error about the value of a flag is about the value, and names what is
@@ -115,5 +116,20 @@ func TestRefusedValuesShowNoSecrets(t *testing.T) {
 	t.Setenv("PIGEON_TASK_ENV", `API_KEY="`+secret)
 	if code, out, errs := program(t, "config", "show", "nodemonitor"); code != exitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, `environment variable PIGEON_TASK_ENV (key "task_env"): expected`) {
 		t.Errorf("a variable: status %d, %s%s", code, out, errs)
+	}
+}
+
+// TestAgo: how long ago something was is a duration or whole days, however many.
+func TestAgo(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"90m": 90 * time.Minute, "7d": 168 * time.Hour, "-1d": -24 * time.Hour, "999999999d": mostDays * 24 * time.Hour} {
+		if got, err := parseAgo(text); err != nil || got != want {
+			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "1.5d", "7days", "soon"} {
+		if got, err := parseAgo(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
 	}
 }

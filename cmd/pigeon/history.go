@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -126,13 +125,7 @@ func instant(flag, text string, now time.Time) (float64, error) {
 	if text == "" {
 		return 0, nil
 	}
-	ago, err := time.ParseDuration(text)
-	if days, isDays := strings.CutSuffix(text, "d"); err != nil && isDays {
-		var n int
-		if n, err = strconv.Atoi(days); err == nil {
-			ago = time.Duration(n) * 24 * time.Hour
-		}
-	}
+	ago, err := parseAgo(text)
 	at := now.Add(-ago)
 	if err != nil {
 		at, err = time.Parse(time.RFC3339, text)

@@ -50,7 +50,7 @@ and with --watch the list to its height.`,
 	addFilledText(fs, &which.filter.User, "user", "give the name of a user", "without a job: those that this user submitted")
 	addFilledText(fs, &which.filter.Name, "name", "give a name", "without a job: those of this name; * stands for any text")
 	fs.StringVar(&which.filter.Class, "class", "", "without a job: short or long ones")
-	fs.DurationVar(&which.filter.Since, "since", 0, "without a job: those submitted within this time (0 = at any time)")
+	fs.Var(agoFlag{&which.filter.Since}, "since", "without a job: those submitted within this time, as 90m, 24h or 7d (0 = at any time)")
 	again := fs.BoolP("watch", "w", false, "refresh until Ctrl-C")
 	every := fs.Duration("every", 2*time.Second, "with --watch: interval between refreshes")
 	addClientFlags(cmd)

@@ -39,7 +39,7 @@ func TestStatus(t *testing.T) {
 		{"--user nobody-of-that-name", ""},
 		{"--class long", "long-sleep"},
 		{"--since 1ns", ""},
-		{"--since 24h --limit 1", "long-sleep"},
+		{"--since 24h --limit 1", "long-sleep"}, {"--since 7d --limit 1", "long-sleep"},
 	} {
 		var got []string
 		for _, s := range lines[api.Status](t, succeed(t, append([]string{"status", "-o", "json"}, strings.Fields(c.args)...)...)) {
