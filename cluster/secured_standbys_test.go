@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -110,14 +111,33 @@ func (g *guarded) begin(ctx context.Context) {
 					return
 				}
 				for i := range 4 {
-					if found, err := filepath.Glob(filepath.Join(g.dir, fmt.Sprintf("%s.%d.*", key, i))); err != nil || len(found) != 1 {
-						g.t.Errorf("task %d of %s has started as %v, %v", i, key, found, err)
+					if starts := g.starts(key, i, got.Submitted); len(starts) != 1 {
+						g.t.Errorf("task %d of %s has started as %v", i, key, starts)
 					}
 				}
 				g.done.Add(1)
 			}
 		})
 	}
+}
+
+// starts returns the starts of a task since its job was accepted. A frontend sends tasks while their
+// acceptance is being written: what a process has started that ended before it was, no client was told of.
+func (g *guarded) starts(key string, task int, accepted float64) (names []string) {
+	const coarse = 10 * time.Millisecond // the clock of file systems
+	since := time.UnixMicro(int64(accepted * 1e6)).Add(-coarse)
+	found, err := filepath.Glob(filepath.Join(g.dir, fmt.Sprintf("%s.%d.*", key, task)))
+	if err != nil {
+		g.t.Error(err)
+	}
+	for _, path := range found {
+		if info, err := os.Stat(path); err != nil {
+			g.t.Error(err)
+		} else if !info.ModTime().Before(since) {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	return names
 }
 
 // goesOn waits until more jobs have ended than before.
@@ -179,7 +199,7 @@ func (g *guarded) serials() (list []string) {
 
 // TestSecuredStandbys: where all calls go by TLS, NATS admits daemons by their certificates and a user has an
 // access token, leaders of all roles are killed, again and again, while the certificates are renewed: every job
-// ends, and every program has started once.
+// ends, and every program has started once since its job was accepted.
 func TestSecuredStandbys(t *testing.T) {
 	t.Parallel()
 	g := newGuarded(t)

@@ -341,6 +341,14 @@ func TestReasonsCount(t *testing.T) {
 			}
 			r.Jobs[0].State = "failed"
 		},
+		"a new master, which released a reserved slot for a moment": func(r *Run) {
+			r.Slots[2*5].Job = "long-1"
+			for i := 2 * 5; i < len(r.Slots); i++ {
+				if s := &r.Slots[i]; s.Node == "node-0" && s.Time < at(31) {
+					s.Epoch = 2
+				}
+			}
+		},
 		"a suspended task whose node went down": func(r *Run) {
 			r.Suspends, r.Jobs[0].State = true, "failed"
 			for i := range 3 {

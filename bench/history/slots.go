@@ -13,7 +13,8 @@ type slotOf struct {
 	slot int
 }
 
-// reservedSlots: a slot that was reserved before does not take a long task.
+// reservedSlots: a slot that was reserved before does not take a long task, unless another master leads
+// since: it chooses the reserved slots anew, and may have released this one for a moment.
 func reservedSlots(r *Run) (list []Finding) {
 	last := map[slotOf]Slot{}
 	for _, s := range r.Slots {
@@ -21,7 +22,7 @@ func reservedSlots(r *Run) (list []Finding) {
 		before := last[id]
 		last[id] = s
 		began := s.Job != before.Job || s.Task != before.Task || s.Attempt != before.Attempt
-		if s.Reserved && before.Reserved && before.Incarnation == s.Incarnation && began && strings.HasPrefix(s.Job, LongJob) {
+		if s.Reserved && before.Reserved && before.Incarnation == s.Incarnation && before.Epoch == s.Epoch && began && strings.HasPrefix(s.Job, LongJob) {
 			list = append(list, Finding{What: fmt.Sprintf("the reserved slot %d of %s took task %d of the long job %s", s.Slot, s.Node, s.Task, s.Job), At: s.Time})
 		}
 	}
