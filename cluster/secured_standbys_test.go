@@ -19,6 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/tokens"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -94,7 +95,7 @@ func (g *guarded) run(key string, tasks int) (status api.Status, err error) {
 		if err == nil && status.State.Ended() {
 			return status, nil
 		}
-		time.Sleep(10 * time.Millisecond) // another process takes over
+		delay.For(ctx, 10*time.Millisecond) // another process takes over
 	}
 	return status, fmt.Errorf("not in time: %w", err)
 }

@@ -75,16 +75,12 @@ func jobsAreKnown(r *Run) (list []Finding) {
 			}
 		}
 	}
-	first := map[string]attempt{}
+	ids := map[string]string{} // of the latest attempt of each job
 	for _, a := range r.attempts() {
-		before, again := first[a.job]
-		if !again || before.id == a.id {
-			first[a.job] = a
-			continue
-		}
-		first[a.job] = a
-		if !r.journalLost(frontends[a.job], r.Began, a.began) {
-			list = append(list, Finding{What: fmt.Sprintf("job %s has two ids, %s and %s", a.job, before.id, a.id), At: a.began})
+		before, again := ids[a.job]
+		ids[a.job] = a.id
+		if again && before != a.id && !r.journalLost(frontends[a.job], r.Began, a.began) {
+			list = append(list, Finding{What: fmt.Sprintf("job %s has two ids, %s and %s", a.job, before, a.id), At: a.began})
 		}
 	}
 	return list
