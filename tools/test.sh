@@ -202,7 +202,8 @@ long)
 	run "two releases of one commit, and go install" release -count 1 -run 'TestReleases|TestGoInstall|TestInstalledHost'
 	if [ -n "$spark" ]; then
 		run "Spark: a choice of Spark's own suites" $make test-spark-suites
-		run "Spark: applications on real daemons" with_race -p 1 -count 1 -skip "$again" ./sparkplugin/sparktest/...
+		# Each cluster has its own folder and ports, and its Spark waits more than it computes: two run at a time.
+		run "Spark: applications on real daemons" with_race -p 2 -count 1 -skip "$again" ./sparkplugin/sparktest/...
 	fi
 	summary
 	;;
