@@ -24,6 +24,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/shellwords"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/master"
@@ -226,8 +227,8 @@ type dev struct {
 	own     *clusterClient // to its frontends, for the web page
 	web     *telemetry.Server
 	page    *webpage.Page
-	notice  *rendezvous.Notice // nil when another dev of this user is found first
-	taken   *rendezvous.TakenError
+	notice  *rendezvous.Notice // nil when too many devs of this user run
+	first   *rendezvous.Dev    // which commands find without a setting; nil for this one
 	line    devLine
 }
 
@@ -299,19 +300,20 @@ func (d *dev) announce() (err error) {
 		TLSCA: d.line.TLSCA, TokenFile: d.line.TokenFile,
 	})
 	if taken, ok := errors.AsType[*rendezvous.TakenError](err); ok {
-		d.taken = taken
+		d.first = &taken.By
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("this dev could not be announced to the commands: %w", err)
 	}
+	d.first = d.notice.First
 	return nil
 }
 
 // serve prints that all is ready and waits for the end.
 func (d *dev) serve(cmd *cobra.Command, output outputFormat) error {
-	if d.taken != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%v, and commands go there; reach this one with --frontend %s or PIGEON_FRONTEND\n", d.taken, d.line.Frontends[0])
+	if d.first != nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "another pigeon dev of this user runs already (process %d), and commands go there; reach this one with --frontend %s or PIGEON_FRONTEND\n", d.first.PID, d.line.Frontends[0])
 	}
 	var err error
 	if output == outputJSON {
@@ -362,12 +364,19 @@ func (d *dev) print(out io.Writer) error {
 	if f.secured != nil {
 		f.secured.explain(out, l.Frontends[0])
 	}
-	_, err := fmt.Fprint(out, `
+	setting := ""
+	if d.first != nil {
+		setting = "  export PIGEON_FRONTEND=" + l.Frontends[0] + "\n"
+		if f.secured != nil {
+			setting += fmt.Sprintf("  export PIGEON_TLS_CA=%s PIGEON_TOKEN_FILE=%s\n", shellwords.Quote(l.TLSCA), shellwords.Quote(l.TokenFile))
+		}
+	}
+	_, err := fmt.Fprintf(out, `
 Try in another terminal, Ctrl-C ends it:
-  pigeon run -- echo hello
+%s  pigeon run -- echo hello
   pigeon submit --sleep 2s --tasks 40
   pigeon status
-`)
+`, setting)
 	return err
 }
 

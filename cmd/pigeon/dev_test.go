@@ -151,16 +151,6 @@ func TestDevTellsWhereItIs(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 
-	other := start(t, "dev", "-o", "json", "--nodes", "2", "--slots", "1")
-	if code, errs := other.stop(); code != exitDone || !strings.Contains(errs, "another pigeon dev") {
-		t.Errorf("a second dev: %d %s", code, errs)
-	}
-	t.Run("commands find the first", func(t *testing.T) {
-		if n := len(lines[api.Node](t, succeed(t, "nodes", "-o", "json"))); n != 4 {
-			t.Errorf("%d nodes", n)
-		}
-	})
-
 	if code, errs := b.stop(); code != exitDone || errs != "" {
 		t.Errorf("status %d: %s", code, errs)
 	}
@@ -168,6 +158,44 @@ func TestDevTellsWhereItIs(t *testing.T) {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is left: %v", path, err)
 		}
+	}
+}
+
+// TestTwoDevs: commands go to the first of two devs and name both, then to the one that is left.
+func TestTwoDevs(t *testing.T) {
+	b, first := runDev(t, "--groups", "1", "--nodes", "1")
+	other := start(t, "dev", "-o", "json", "--groups", "1", "--nodes", "2")
+	second := lines[devLine](t, other.first)[0]
+	nodes := func(want int, args ...string) (errs string) {
+		t.Helper()
+		code, out, errs := program(t, append([]string{"nodes", "-o", "json"}, args...)...)
+		if n := len(lines[api.Node](t, out)); code != exitDone || n != want {
+			t.Errorf("%v: status %d, %d nodes, not %d: %s", args, code, n, want, errs)
+		}
+		return errs
+	}
+	errs := nodes(1)
+	for _, part := range []string{first.Frontends[0], second.Frontends[0], "--frontend"} {
+		if !strings.Contains(errs, part) {
+			t.Errorf("without %q: %s", part, errs)
+		}
+	}
+	if errs := nodes(2, "--frontend", second.Frontends[0]); errs != "" {
+		t.Errorf("where the frontend is named: %s", errs)
+	}
+	if code, errs := b.stop(); code != exitDone {
+		t.Errorf("status %d: %s", code, errs)
+	}
+	if errs := nodes(2); errs != "" {
+		t.Errorf("where one is left: %s", errs)
+	}
+	var text bytes.Buffer
+	d := dev{flags: &devFlags{}, line: second, first: &rendezvous.Dev{}}
+	if err := d.print(&text); err != nil || !strings.Contains(text.String(), "export PIGEON_FRONTEND="+second.Frontends[0]+"\n  pigeon run") {
+		t.Errorf("the second prints %v:\n%s", err, text.String())
+	}
+	if code, errs := other.stop(); code != exitDone || !strings.Contains(errs, "another pigeon dev") {
+		t.Errorf("the second: status %d: %s", code, errs)
 	}
 }
 

@@ -11,4 +11,8 @@
 // a lock on it, which the kernel takes back however that process ends. So a stale file is
 // recognised without guessing by process numbers, which are used again; the number
 // in the file is for people.
+//
+// A dev that starts while another one has dev.json takes dev-2.json, dev-3.json, ... beside it. Commands go to the
+// dev of dev.json and are told of the others; when that dev has ended they go to the only other one,
+// and to none where there are several.
 package rendezvous

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +17,9 @@ import (
 
 // maxBytes bounds how much of a file is read.
 const maxBytes = 64 << 10
+
+// maxDevs bounds how many devs of a user commands know of.
+const maxDevs = 9
 
 // Dev is a running "pigeon dev".
 type Dev struct {
@@ -31,7 +36,7 @@ type Dev struct {
 // ErrNone means that no dev of this user runs.
 var ErrNone = errors.New("no pigeon dev of this user runs")
 
-// TakenError means that another dev of this user runs already.
+// TakenError means that another process holds the file.
 type TakenError struct{ By Dev }
 
 func (e *TakenError) Error() string {
@@ -48,13 +53,34 @@ func Path() string {
 
 // Notice is a published Dev.
 type Notice struct {
+	// First is the dev that commands find, nil when that is the published one.
+	First *Dev
+
 	path string
 	file *os.File // holds the lock
 }
 
 // Publish announces d to the commands of this user, until Withdraw or the end of the
-// process. The error is a *TakenError, or about the file.
+// process: as the one that they find, or as another one beside it. The error is a *TakenError when
+// too many run, or about the file.
 func Publish(path string, d Dev) (*Notice, error) {
+	n, err := publish(path, d)
+	first, isTaken := errors.AsType[*TakenError](err)
+	for number := 2; isTaken && number <= maxDevs; number++ {
+		if n, err = publish(beside(path, number), d); err == nil {
+			n.First = &first.By
+		}
+		_, isTaken = errors.AsType[*TakenError](err)
+	}
+	return n, err
+}
+
+// beside returns the file of a dev that commands do not find first; numbers are from 2.
+func beside(path string, number int) string {
+	return strings.TrimSuffix(path, ".json") + "-" + strconv.Itoa(number) + ".json"
+}
+
+func publish(path string, d Dev) (*Notice, error) {
 	f, err := lock(path)
 	if err != nil {
 		return nil, err
@@ -89,16 +115,66 @@ func (n *Notice) Withdraw() error {
 	return err
 }
 
-// Find returns the running dev of this user. The error is ErrNone, with what Find
-// found instead, or about the file.
-func Find(path string) (Dev, error) {
-	var d Dev
+// Answer is what commands find.
+type Answer struct {
+	Dev
+	Others []Dev // further devs of this user that run
+}
+
+// AmbiguousError means that several devs of this user run, and that none of them is the first.
+type AmbiguousError struct{ Devs []Dev }
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%d pigeon dev of this user run: %s", len(e.Devs), Places(e.Devs))
+}
+
+// Places names devs and where each serves.
+func Places(devs []Dev) string {
+	var places []string
+	for _, d := range devs {
+		places = append(places, fmt.Sprintf("process %d at %s", d.PID, strings.Join(d.Frontends, ",")))
+	}
+	return strings.Join(places, ", ")
+}
+
+// Find returns the dev of this user that started first, or the only one that still runs. The error
+// is ErrNone, with what Find found instead, a *AmbiguousError, or about the file.
+func Find(path string) (Answer, error) {
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return d, fmt.Errorf("%w (there is no %s)", ErrNone, path)
+			return Answer{}, fmt.Errorf("%w (there is no %s)", ErrNone, path)
 		}
-		return d, err
+		return Answer{}, err
 	}
+	first, err := find(path)
+	if err != nil && !errors.Is(err, ErrNone) {
+		return Answer{}, err
+	}
+	others := findOthers(path)
+	switch {
+	case err == nil:
+		return Answer{Dev: first, Others: others}, nil
+	case len(others) == 0:
+		return Answer{}, err
+	case len(others) == 1:
+		return Answer{Dev: others[0]}, nil
+	}
+	return Answer{}, &AmbiguousError{others}
+}
+
+// findOthers returns the devs that run beside the one that commands find first.
+func findOthers(path string) (devs []Dev) {
+	for number := 2; number <= maxDevs; number++ {
+		if d, err := find(beside(path, number)); err == nil {
+			devs = append(devs, d)
+		}
+	}
+	return devs
+}
+
+// find returns the dev that holds the file.
+func find(path string) (Dev, error) {
+	var d Dev
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, fmt.Errorf("%w (there is no %s)", ErrNone, path)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,16 +28,12 @@ func TestPublishFindWithdraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // asking changes nothing
-		if got, err := Find(path); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := Find(path); err != nil || !reflect.DeepEqual(got, Answer{Dev: want}) {
 			t.Errorf("found %+v, %v", got, err)
 		}
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	_, err = Publish(path, Dev{PID: 8})
-	if taken, ok := errors.AsType[*TakenError](err); !ok || taken.By.PID != 7 {
-		t.Errorf("a second dev: %v", err)
 	}
 	if err := errors.Join(n.Withdraw(), n.Withdraw()); err != nil {
 		t.Error(err)
@@ -45,6 +43,70 @@ func TestPublishFindWithdraw(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// TestSeveral: commands go to the first dev and are told of the others; when it has ended, to the
+// only other one, and to none of two. The next dev is the first again.
+func TestSeveral(t *testing.T) {
+	path := here(t)
+	publish := func(pid, first int) *Notice {
+		t.Helper()
+		n, err := Publish(path, Dev{PID: pid, Frontends: []string{"127.0.0.1:" + strconv.Itoa(pid)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (first == 0) != (n.First == nil) || first != 0 && n.First.PID != first {
+			t.Errorf("dev %d is told that commands go to %+v, not to %d", pid, n.First, first)
+		}
+		return n
+	}
+	finds := func(want ...int) {
+		t.Helper()
+		found, err := Find(path)
+		var got []int
+		for _, d := range append([]Dev{found.Dev}, found.Others...) {
+			got = append(got, d.PID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("found %v, %v; want %v", got, err, want)
+		}
+	}
+	ends := func(n *Notice) {
+		t.Helper()
+		if err := n.Withdraw(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, b, c := publish(1, 0), publish(2, 1), publish(3, 1)
+	finds(1, 2, 3)
+	ends(a)
+	_, err := Find(path)
+	if several, ok := errors.AsType[*AmbiguousError](err); !ok || len(several.Devs) != 2 || !strings.Contains(err.Error(), "process 2 at 127.0.0.1:2, process 3 at 127.0.0.1:3") {
+		t.Errorf("of two others: %v", err)
+	}
+	a = publish(4, 0)
+	finds(4, 2, 3)
+	ends(a)
+	ends(b)
+	finds(3)
+	ends(c)
+	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// TestTooMany: the number of devs that commands know of is bounded.
+func TestTooMany(t *testing.T) {
+	path := here(t)
+	for pid := range maxDevs + 1 {
+		n, err := Publish(path, Dev{PID: pid})
+		if err == nil {
+			t.Cleanup(func() { _ = n.Withdraw() }) // the folder is the test's
+		}
+		if taken, ok := errors.AsType[*TakenError](err); ok != (pid == maxDevs) || err != nil && !ok {
+			t.Errorf("dev %d: %v, %v", pid, taken, err)
+		}
 	}
 }
 
