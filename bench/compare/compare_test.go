@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,9 @@ func TestSeedsWithoutLongJobs(t *testing.T) {
 	}
 	if with == 0 || with == p.Base.Seeds {
 		t.Fatalf("%d of %d seeds have long jobs; choose others", with, p.Base.Seeds)
+	}
+	if costs := c.Cells[0].costs(); slices.Contains(costs.Rows[0], "-") {
+		t.Errorf("the costs are %q", costs.Rows[0])
 	}
 	long := 0
 	for _, r := range c.Rows() {

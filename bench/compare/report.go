@@ -148,19 +148,26 @@ func significant(x float64) string {
 	return markdown.Significant(x)
 }
 
-// costs is the table of the costs of scheduling, as means over the seeds.
+// costs is the table of the costs of scheduling, as means over the seeds: a share of the jobs of a
+// class over those that have such jobs.
 func (r *CellResult) costs() markdown.Table {
 	t := markdown.Table{Head: []string{"simulated", "messages / task", "suspensions / task", "attempts / task", "workers busy", "short jobs unqueued", "long jobs unqueued", "makespan (s)", "run took (s)"}}
 	for _, p := range r.Policies {
-		var sums [8]float64
+		var sums, seeds [8]float64
 		for k := range p.Results {
 			x := &p.Results[k]
 			for i, v := range []float64{
 				float64(x.MessagesPerTask), float64(x.SuspensionsPerTask), float64(x.Attempts) / float64(x.Tasks), 100 * float64(x.Utilization),
 				100 * float64(x.Short.Unqueued), 100 * float64(x.Long.Unqueued), float64(x.Makespan), float64(x.Wall),
 			} {
-				sums[i] += v / float64(len(p.Results))
+				if !math.IsNaN(v) {
+					sums[i] += v
+					seeds[i]++
+				}
 			}
+		}
+		for i := range sums {
+			sums[i] /= seeds[i] // 0/0 is NaN
 		}
 		fixed := markdown.Fixed
 		t.Rows = append(t.Rows, []string{
