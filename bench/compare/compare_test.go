@@ -167,6 +167,38 @@ func TestWrittenAndReadBack(t *testing.T) {
 	}
 }
 
+// Figures that an earlier comparison left in the folder are removed; files that it did not write stay.
+func TestFiguresOfAnEarlierComparison(t *testing.T) {
+	p := small()
+	p.Traces, p.Loads = []string{"gen:exp,jobs=50"}, nil
+	c, dir := compared(t, p), t.TempDir()
+	figures := filepath.Join(dir, FigureFolder)
+	others := []string{"completion-mine.pdf", "notes.svg"}
+	if err := os.MkdirAll(figures, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append([]string{"completion-other-0.5.svg", "percentiles-other.png", "time-other.svg"}, others...) {
+		if err := os.WriteFile(filepath.Join(figures, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	want := others
+	for _, f := range c.figureList() {
+		want = append(want, f.Base+".svg", f.Base+".png")
+	}
+	var got []string
+	entries, err := os.ReadDir(figures)
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if slices.Sort(want); err != nil || len(want) < 4 || !slices.Equal(got, want) {
+		t.Errorf("the folder has %q, %v; want %q", got, err, want)
+	}
+}
+
 // A workload without long jobs has no share of them, not even one of "- %".
 func TestReportWithoutLongJobs(t *testing.T) {
 	p := small()

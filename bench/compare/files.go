@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -48,7 +49,8 @@ func MakeFolder(dir string) error {
 	return nil
 }
 
-// Write writes everything into a folder that MakeFolder made.
+// Write writes everything into a folder that MakeFolder made, and removes figures that an earlier
+// comparison left there.
 func (c *Comparison) Write(dir string) error {
 	if err := c.writeText(dir); err != nil {
 		return err
@@ -57,7 +59,31 @@ func (c *Comparison) Write(dir string) error {
 	if err := os.MkdirAll(figures, 0o755); err != nil {
 		return fmt.Errorf("the folder for figures cannot be made: %w; the runs were made; run the same command again when it can", err)
 	}
-	return c.Figures(figures)
+	if err := c.Figures(figures); err != nil {
+		return err
+	}
+	if err := c.removeOthers(figures); err != nil {
+		return fmt.Errorf("the figures of an earlier comparison cannot be removed: %w; this one is complete", err)
+	}
+	return nil
+}
+
+// removeOthers removes the figures in the folder that are not of this comparison; other files stay.
+func (c *Comparison) removeOthers(dir string) error {
+	kept := map[string]bool{}
+	for _, f := range c.figureList() {
+		kept[f.Base] = true
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		kind, _, _ := strings.Cut(e.Name(), "-")
+		base, ending := strings.TrimSuffix(e.Name(), filepath.Ext(e.Name())), filepath.Ext(e.Name())
+		isFigure := slices.Contains([]string{"percentiles", "completion", "time"}, kind) && slices.Contains([]string{".svg", ".png"}, ending)
+		if isFigure && !kept[base] {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 // writeText writes all but the figures.
