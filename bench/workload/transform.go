@@ -55,7 +55,10 @@ func (w *Workload) Resample(n int, seed uint64, workers int, load float64) (*Wor
 			n, len(w.Jobs), w.Name, MaxJobs)
 	}
 	if load == 0 {
-		load = w.Load(workers)
+		if load = w.Load(workers); load == 0 {
+			return nil, fmt.Errorf("cannot draw %d jobs from %s at its own load: its %d jobs have no span of arrivals or no work, so it has none; "+
+				"nothing was run; give the load, as --load 0.9, or use a workload whose jobs arrive over some time", n, w.Name, len(w.Jobs))
+		}
 	}
 	picks := newRand(seed, streamResample)
 	out := &Workload{Name: w.Name, Jobs: make([]Job, n)}

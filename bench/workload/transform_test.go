@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
@@ -129,6 +130,18 @@ func TestScaleRefusesWhatHasNoLoad(t *testing.T) {
 		if refuse() == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// A workload without a load of its own can be drawn from at a load that is given, and the refusal
+// says so.
+func TestResampleOfWhatHasNoLoad(t *testing.T) {
+	one := three().FirstN(1)
+	if _, err := one.Resample(5, 1, 6, 0); err == nil || strings.Contains(err.Error(), "to load 0:") || !strings.Contains(err.Error(), "--load 0.9") {
+		t.Errorf("at its own load: %v", err)
+	}
+	if w, err := one.Resample(5, 1, 6, 0.9); err != nil || math.Abs(w.Load(6)-0.9) > 1e-6 {
+		t.Errorf("at load 0.9: %v", err)
 	}
 }
 
