@@ -84,7 +84,7 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"fifo":                "0f4c839df0645de30039dd0bde7f3d897722ff48fcfbc5ac68e87cab2bb16fe3",
 		"priority":            "ca3852e0a5e4a3508a797fb2c6ec3a8073f8e6007670287c4c3ff88ea82172b6",
 		"peacock":             "e2a8c86f4e0dd9cb5dc8c298a455554ab90c98b5e61f1871bec16d24b625ef5f",
-		"kairos":              "782e21e2fb26ed7ad1b5bebbdcc7b2d07b30cadcac6e48d9c2334207f4670395",
+		"kairos":              "81f37779d2e84d9dbd0836cab3651c8a6088566f60862f11a34480c2aa33561d",
 	}
 	for _, name := range policy.Names() {
 		if sums[name] == "" {

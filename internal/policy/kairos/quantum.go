@@ -44,7 +44,8 @@ func (n *Node) next() (t *task, starved bool) {
 
 // quantumDue ends a quantum: the running task is replaced by one that starves, or
 // to one that has attained no more than itself. Else its quantum is renewed, and
-// all that wait are passed over.
+// all that wait are passed over. A quantum of the only core is not renewed while no task waits:
+// the next task that comes suspends the running one, wherever that is in its quantum.
 func (n *Node) quantumDue(now sched.Time, token uint64, out *sched.Actions) {
 	t := n.ofQuantum(token)
 	if t == nil {
@@ -55,6 +56,9 @@ func (n *Node) quantumDue(now sched.Time, token uint64, out *sched.Actions) {
 	if next != nil && (starved || next.service <= t.attained(now)) {
 		n.suspend(now, t, out)
 		n.resume(now, next, starved, out)
+		return
+	}
+	if next == nil && n.o.Cores == 1 {
 		return
 	}
 	for _, o := range n.tasks {

@@ -110,6 +110,24 @@ func TestNodesOfSeveralCores(t *testing.T) {
 	}
 }
 
+// A task that is alone on its node costs no events while it runs, so that decades of it are simulated
+// at once, and the next task suspends it all the same.
+func TestLoneTaskOfDecades(t *testing.T) {
+	const decades = int64(1e9) * int64(sched.Second)
+	long := &workload.Workload{Jobs: []workload.Job{
+		{Line: 1, Durations: []int64{decades}}, {Line: 2, Arrival: decades / 2, Durations: []int64{int64(sched.Second)}},
+	}}
+	cfg := cluster(kairos.Policy(kairos.Defaults()))
+	cfg.Groups = []int{1}
+	got, err := sim.Run(t.Context(), long.Simulated(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Events > 100 || got.Suspensions != 1 || got.Jobs[1].Completion > 2*sched.Second {
+		t.Errorf("%d events, %d suspensions, the second job takes %d ns", got.Events, got.Suspensions, got.Jobs[1].Completion)
+	}
+}
+
 // However short quantum and heartbeat are set, or derived from the cutoff, each task of a
 // millisecond has at most a thousand of each, so that a simulation ends.
 func TestSmallestQuantum(t *testing.T) {
