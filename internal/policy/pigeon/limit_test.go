@@ -90,6 +90,12 @@ func TestWhatIsLearned(t *testing.T) {
 			})
 			p.from(sched.Addr{Role: sched.Worker, ID: 1}, sched.Message{Kind: sched.Idle, Seq: 2})
 		}},
+		"it arrived at the instant 0": {lower - lower/limitDown, func(p *learner) {
+			p.ends()
+			p.ends()
+			p.from(teacher, sched.Message{Kind: sched.Tasks, Job: sched.JobID{Lo: 2}, Class: sched.Long, Count: 1, Total: 1, Attempt: 1, Distributor: teacher})
+			p.ends()
+		}},
 		"a canary was stopped": {lower, func(p *learner) {
 			p.ends()
 			p.ends()

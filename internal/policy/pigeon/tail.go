@@ -71,6 +71,10 @@ func (f *facts) undone(j *queue.Job) float64 {
 	return float64(halves*int64(f.total)) / float64(2*came)
 }
 
+// ageKnown reports whether the job's distributor has stated when the job arrived, which in a
+// simulation may be at 0. It states the total in the same message.
+func (f *facts) ageKnown() bool { return f.arrival != 0 || f.total > 0 }
+
 // taskEnds records, before the counts of its job change, that a task has ended in a
 // slot here. If that is the last of a long job here, its age is learned; not when
 // tasks of it were dropped, the age is not known, or a canary has just shown that it
@@ -79,7 +83,7 @@ func (e *extension) taskEnds(w *work) {
 	j, f := w.job, e.facts[w.job]
 	f.ended++
 	last := j.Queued+j.Running+f.held == 1
-	if last && e.options.Tail && j.Class == sched.Long && !w.trial && !f.dropped && f.arrival != 0 {
+	if last && e.options.Tail && j.Class == sched.Long && !w.trial && !f.dropped && f.ageKnown() {
 		e.tail.learn(e.now - f.arrival)
 		e.measure.due = e.tail.due()
 	}
