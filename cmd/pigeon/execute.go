@@ -72,6 +72,10 @@ func execute(ctx context.Context, root *cobra.Command, args []string, std stdio)
 	if silent, ok := errors.AsType[silentError](err); ok {
 		return silent.code
 	}
+	if errors.Is(err, context.Canceled) && context.Cause(ctx) != nil {
+		_ = printTo(std.err, "interrupted: %v\n", err)
+		return exitInterrupted
+	}
 	_ = printTo(std.err, "pigeon: %v\n", err)
 	// cobra refuses flags and arguments before the verb runs.
 	if _, ok := errors.AsType[usageError](err); ok || !started {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -70,7 +71,10 @@ func (s *replayShow) all(runs []experiment.Run) (err error) {
 			break
 		}
 	}
-	if incomplete {
+	switch {
+	case incomplete && context.Cause(s.cmd.Context()) != nil:
+		return silentError{exitInterrupted}
+	case incomplete:
 		return silentError{exitFailed}
 	}
 	return nil
