@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
+	"golang.org/x/sys/unix"
 )
 
 // KeptFolder holds, in a comparison's folder, what its runs measured.
@@ -39,10 +40,12 @@ type Kept struct {
 	dir     string
 	program string
 	used    map[string]bool // names of files; of the goroutine that begins the steps
+	folder  *os.File        // locked until Close
 }
 
 // KeepIn returns what keeps the runs of a comparison in a folder that MakeFolder made. Runs of
-// another program are not taken: program is the path of the file of this one.
+// another program are not taken: program is the path of the file of this one. While another
+// comparison runs in the folder, it is refused: each would remove the runs and figures of the other.
 func KeepIn(dir, program string) (*Kept, error) {
 	f, err := os.Open(program)
 	if err != nil {
@@ -57,8 +60,18 @@ func KeepIn(dir, program string) (*Kept, error) {
 	if err := os.MkdirAll(k.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the folder for finished runs cannot be made: %w; name another by --out", err)
 	}
+	if k.folder, err = os.Open(k.dir); err != nil {
+		return nil, fmt.Errorf("the folder for finished runs cannot be used: %w; name another by --out", err)
+	}
+	// A file system that cannot lock a folder keeps no comparison from running.
+	if err := unix.Flock(int(k.folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) { //nolint:gosec // a descriptor
+		return nil, errors.Join(fmt.Errorf("another comparison runs in %s; nothing was run; wait until it has ended, or name another folder by --out", dir), k.folder.Close())
+	}
 	return k, nil
 }
+
+// Close lets other comparisons use the folder.
+func (k *Kept) Close() error { return k.folder.Close() }
 
 // path returns the file of a step, by all that its outcome depends on; "" when nothing is kept.
 func (k *Kept) path(inputs ...any) (string, error) {

@@ -6,12 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/measure"
 )
 
-// keepIn returns a store of runs, with a file in place of the program.
+// keepIn returns a store of runs, with a file in place of the program, that keeps no other one out.
 func keepIn(t *testing.T, dir, program string) *Kept {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pigeon")
@@ -23,6 +24,12 @@ func keepIn(t *testing.T, dir, program string) *Kept {
 		t.Fatal(err)
 	}
 	if k, err = KeepIn(dir, path); err != nil {
+		t.Fatal(err)
+	}
+	if other, err := KeepIn(dir, path); err == nil || !strings.Contains(err.Error(), "another comparison runs in "+dir) {
+		t.Errorf("two comparisons at once keep runs in %v: %v", other, err)
+	}
+	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return k

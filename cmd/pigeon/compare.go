@@ -153,8 +153,9 @@ func list(values []string) (items []string) {
 func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output outputFormat) error {
 	kept, err := keepRuns(f.out)
 	if err != nil {
-		return err
+		return wrongUse(err)
 	}
+	defer func() { _ = kept.Close() }() // only locked
 	show, taken := newProgress(cmd.ErrOrStderr()), 0
 	c, err := ready.Run(cmd.Context(), kept, func(p compare.Progress) {
 		taken = max(taken, p.Kept)
