@@ -67,6 +67,8 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 
 func (f *watchFlags) check(histories int) error {
 	switch {
+	case histories > watch.MaxRecordings:
+		return fmt.Errorf("%d histories are named, and a page plays %d at most; nothing was written; name fewer", histories, watch.MaxRecordings)
 	case f.cutoff <= 0:
 		return fmt.Errorf("--cutoff %v is not above 0s", f.cutoff)
 	case f.until < 0:

@@ -49,6 +49,7 @@ func TestWatchRefusals(t *testing.T) {
 		"watch":                               "name a history",
 		"watch absent.jsonl":                  "absent.jsonl",
 		"watch " + empty:                      "no task that ran",
+		"watch a b c d e":                     "4 at most",
 		"watch x --cutoff 0s":                 "--cutoff",
 		"watch x --until -1s":                 "--until",
 		"watch x --speedup 0":                 "--speedup",
