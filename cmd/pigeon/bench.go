@@ -201,15 +201,17 @@ func benchLaunch() *cobra.Command {
 }
 
 func checkRate(o *launch.RateOptions) error {
+	if o.Duration < 0 || o.Duration > 24*time.Hour {
+		return fmt.Errorf("--duration %v is outside 0s to %v", o.Duration, 24*time.Hour)
+	}
 	for _, c := range []struct {
 		flag             string
-		value, min, most int64
+		value, min, most int
 	}{
-		{"tasks", int64(o.Tasks), 1, 100_000_000}, {"duration", int64(o.Duration), 0, int64(24 * time.Hour)},
-		{"job-tasks", int64(o.JobTasks), 1, api.MaxTasks}, {"in-flight", int64(o.InFlight), 1, 10_000},
+		{"tasks", o.Tasks, 1, 100_000_000}, {"job-tasks", o.JobTasks, 1, api.MaxTasks}, {"in-flight", o.InFlight, 1, 10_000},
 	} {
 		if c.value < c.min || c.value > c.most {
-			return fmt.Errorf("--%s is outside %d to %d", c.flag, c.min, c.most)
+			return fmt.Errorf("--%s %d is outside %d to %d", c.flag, c.value, c.min, c.most)
 		}
 	}
 	if o.Backend != api.BackendSleep && o.Backend != api.BackendExec {
