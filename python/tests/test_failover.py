@@ -277,6 +277,47 @@ class AwayTest(WithCluster):
                     self.assertLess(time.monotonic() - began, 30)
 
 
+class NamedTest(unittest.TestCase):
+    """Frontends that name another one."""
+
+    def setUp(self) -> None:
+        self.leader = ""
+        self.asked: list[str] = []
+
+    def client(self, *addresses: str) -> Client:
+        async def call(f: frontends.Frontend, method: str, *_: Any, timeout: float) -> Any:
+            self.asked.append(f.address)
+            if f.address == self.leader:
+                return []
+            raise PigeonError("it stands by", problem=Problem.NOT_READY, address=self.leader or f"h{len(self.asked)}:1")
+
+        patched = mock.patch.object(frontends.Frontend, "call", call)
+        patched.start()
+        self.addCleanup(patched.stop)
+        client = Client(addresses, retry_for=0)
+        self.addCleanup(client.close)
+        return client
+
+    def test_a_new_address_is_followed_after_any_number_of_others(self) -> None:
+        client = self.client("a:1", "b:1")
+        for i in range(3 * frontends._MAX_FRONTENDS):
+            self.leader = f"h{i}:1"
+            self.assertEqual(client.jobs(), [])
+        known = list(client._session.frontends._known)
+        self.assertEqual((len(known), known[:2], known[-1]), (frontends._MAX_FRONTENDS, ["a:1", "b:1"], self.leader))
+
+    def test_a_new_address_is_followed_by_a_client_of_many(self) -> None:
+        client = self.client(*(f"a{i}:1" for i in range(2 * frontends._MAX_FRONTENDS)))
+        for leader in ("one:1", "other:1"):
+            self.leader = leader
+            self.assertEqual(client.jobs(), [])
+
+    def test_frontends_that_name_others_without_end(self) -> None:
+        client = self.client("a:1")
+        raised(PigeonError, client.jobs)
+        self.assertEqual(len(self.asked), frontends._MAX_FRONTENDS)
+
+
 class TwoFrontendsTest(unittest.TestCase):
     def test_jobs_of_both(self) -> None:
         dev = Dev("--frontends", "2")

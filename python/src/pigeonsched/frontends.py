@@ -46,6 +46,7 @@ class Frontend:
         self.identity: Optional[Identity] = None
         self._network, self._settings, self._verifier = network, s, verifier
         self._idle: list[Link] = []
+        self._most_idle = _MAX_IDLE
         self._process = os.getpid()
         self._closed = False
 
@@ -63,7 +64,7 @@ class Frontend:
         except BaseException:
             link.close()  # a late answer would count as that of the next call
             raise
-        if self._closed or len(self._idle) >= _MAX_IDLE:
+        if self._closed or len(self._idle) >= self._most_idle:
             link.close()
         else:
             self._idle.append(link)
@@ -157,6 +158,11 @@ class Frontend:
 
     def close(self) -> None:
         self._closed = True
+        self.retire()
+
+    def retire(self) -> None:
+        """Keeps no connection from now on; those who hold it may still call it."""
+        self._most_idle = 0
         self._leave_to_parent()
         while self._idle:
             self._idle.pop().close()
@@ -194,22 +200,32 @@ class Frontends:
         self.settings = s
         self._network = network
         self._verifier = Verifier(s) if s.tls_ca else None
-        # By address, the configured ones first. It only grows, by calls that need no lock: a fork would
+        # By address, the configured ones first. It is changed by calls that need no lock: a fork would
         # inherit one that another thread holds, and wait for ever.
-        self._known: dict[str, Frontend] = {}
-        self._reached = self._gave_up = False
-        for address in s.frontend:
-            self._at(address)
+        self._known = {address: Frontend(network, s, self._verifier, address) for address in s.frontend}
         self._configured = tuple(self._known.values())
+        self._most = max(_MAX_FRONTENDS, len(self._configured) + 1)
+        self._reached = self._gave_up = False
 
     def close(self) -> None:
         for f in tuple(self._known.values()):
             f.close()
 
-    def _at(self, address: str) -> Optional[Frontend]:
+    def _at(self, address: str) -> Frontend:
+        """Returns the frontend at an address that a refusal names.
+
+        Where there is no room for another one, those leave that were named first: frontends that restart
+        at new addresses would otherwise fill the list with old ones, and no new one would be followed.
+        """
         f = self._known.get(address)
-        if f is None and len(self._known) < max(_MAX_FRONTENDS, len(self.settings.frontend)):
+        if f is None:
             f = self._known.setdefault(address, Frontend(self._network, self.settings, self._verifier, address))
+            for named in tuple(self._known)[len(self._configured) : -1]:
+                if len(self._known) <= self._most:
+                    break
+                left = self._known.pop(named, None)
+                if left is not None:
+                    left.retire()
         return f
 
     def first(self, key: str) -> Frontend:
@@ -280,12 +296,14 @@ class Frontends:
         return await q.request(f, min(timeout + q.extra, q.left() + _LAST_ANSWER))
 
     def _after(self, asked: list[Frontend], address: str) -> Optional[Frontend]:
+        if len(asked) >= self._most:  # frontends that name others without end
+            return None
         if address:
             named = self._at(address)
-            if named is not None and named not in asked:
+            if named not in asked:
                 return named
         known = tuple(self._known.values())
-        begin = known.index(asked[0])
+        begin = known.index(asked[0]) if asked[0] in known else 0
         for i in range(len(known)):
             f = known[(begin + i) % len(known)]
             if f not in asked:
