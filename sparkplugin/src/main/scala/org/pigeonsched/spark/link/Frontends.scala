@@ -8,6 +8,9 @@ import org.pigeonsched.spark.{Address, MasterUrl}
  */
 final class Frontends(first: Seq[Address]) {
 
+  // Beside the first ones there is room for the one in use and for one that it names.
+  private val most = math.max(MasterUrl.MaxFrontends, first.size + 2)
+
   private var known = first.toVector
   private var at = 0
 
@@ -46,11 +49,11 @@ final class Frontends(first: Seq[Address]) {
     val named = addresses.flatMap(a => Address.parse(a)).distinct
     val fresh = named.filterNot(known.contains)
     val using = current
-    val excess = known.size + fresh.size - MasterUrl.MaxFrontends
+    val excess = known.size + fresh.size - most
     val leaving = known.filterNot(a => first.contains(a) || a == using || named.contains(a))
       .take(math.max(0, excess)).toSet
     known = known.filterNot(leaving)
-    known = known ++ fresh.take(math.max(0, MasterUrl.MaxFrontends - known.size))
+    known = known ++ fresh.take(math.max(0, most - known.size))
     at = known.indexOf(using)
   }
 }

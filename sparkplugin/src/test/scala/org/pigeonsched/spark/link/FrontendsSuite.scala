@@ -51,4 +51,16 @@ class FrontendsSuite extends AnyFunSuite {
     f.add((1 to MasterUrl.MaxFrontends).map(i => s"g$i:1"))
     assert(f.current == Address("leader", 1), "the one in use stays")
   }
+
+  test("the one that a standby names is in use, also if the master URL names as many as it may") {
+    (MasterUrl.MaxFrontends - 2 to MasterUrl.MaxFrontends).foreach { n =>
+      val first = (1 to n).map(i => Address(s"h$i", 1))
+      val f = new Frontends(first)
+      (1 to 3).foreach { i =>
+        f.moved(f.current, s"leader$i:1")
+        assert(f.current == Address(s"leader$i", 1), s"with $n of the master URL")
+      }
+      assert(f.all.take(n) == first)
+    }
+  }
 }
