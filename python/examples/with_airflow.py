@@ -37,6 +37,7 @@ class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes ha
         super().__init__(**kwargs)
         self.command = list(command)
         self.options = options or {}
+        self._request: dict[str, Any] = {}  # of the submission, once it is made
         self._job: Optional[Job] = None
 
     def execute(self, context: Any) -> str:
@@ -45,17 +46,20 @@ class PigeonOperator(BaseOperator):  # type: ignore[misc] # Airflow's classes ha
         key = f"{ti.dag_id}@{ti.task_id}@{ti.run_id}@{ti.map_index}@{ti.try_number}"
         if len(key.encode()) > LONGEST:  # each of Airflow's ids may have 250 characters
             key = f"airflow@{hashlib.sha256(key.encode()).hexdigest()}"
+        self._request = {"command": self.command, "key": key, "name": name_of(ti), **self.options}
         with Client() as client:
-            self._job = client.submit(self.command, key=key, name=name_of(ti), **self.options)
+            self._job = client.submit(**self._request)
             self.log.info("job %s; 'pigeon explain %s' says why it waits", self._job.id, self._job.id)
             return self._job.result().decode()
 
     def on_kill(self) -> None:
         # Airflow calls this in execute, at the end of the process, or after execute, at a time-out:
-        # the client of execute is closed then.
-        if self._job is not None:
+        # the client of execute is closed then. A job that is on its way to a frontend may be accepted
+        # after this: it is submitted once more, which is the same job by its key, and then cancelled.
+        if self._request:
             with Client() as client:
-                client.job(self._job.id).cancel()
+                job = client.job(self._job.id) if self._job is not None else client.submit(**self._request)
+                job.cancel()
 
 
 class PigeonFunctionOperator(BaseOperator):  # type: ignore[misc] # as above

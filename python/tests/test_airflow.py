@@ -79,6 +79,28 @@ class AirflowTest(WithCluster):
         with Client() as client:
             self.assertEqual(client.job(operator._job.id).status().state, "cancelled")
 
+    def test_a_program_that_is_being_submitted_is_cancelled(self) -> None:
+        submit = Client.submit
+
+        def arrives(*args: Any, **options: Any) -> None:
+            submit(*args, **options)
+            raise TaskTimeout
+
+        def is_on_its_way(_: Client, **options: Any) -> None:
+            waiting.append(options)
+            raise TaskTimeout
+
+        waiting: list[dict[str, Any]] = []
+        for name, submits in (("arrives", arrives), ("on-its-way", is_on_its_way)):
+            operator = load().PigeonOperator(task_id="t", command=["sleep", "3600"])
+            with mock.patch.object(Client, "submit", submits):
+                self.assertRaises(TaskTimeout, operator.execute, of_try("dag", name))
+            operator.on_kill()
+            with Client() as client:
+                for options in waiting:
+                    self.assertTrue(client.submit(**options).duplicate)
+                self.assertEqual([j.state for j in client.jobs() if j.name == f"dag.{name}"], ["cancelled"])
+
     def time_is_up_in(self, seconds: float) -> None:
         """Ends a task as Airflow does."""
         before = signal.signal(signal.SIGALRM, late)
