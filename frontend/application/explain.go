@@ -179,7 +179,7 @@ func (l *LevelView) sentence(owner string) string {
 	if l.Wanted == 0 {
 		return s + " and waits for none."
 	}
-	return s + fmt.Sprintf(" and waits for %d, the last one came %.3f s ago.", l.Wanted, l.Seconds)
+	return s + fmt.Sprintf(" and waits for %d; for the next one it has waited %.3f s.", l.Wanted, l.Seconds)
 }
 
 // competitors lists the other applications of this frontend that wait for grants,

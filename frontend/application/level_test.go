@@ -56,6 +56,13 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
+func TestSentenceOfALevelThatHadNoGrant(t *testing.T) {
+	l := LevelView{Level: "0.0-long", Class: "long", Why: "it is slow", Wanted: 12, Seconds: 31.4}
+	if got, want := l.sentence(""), "0.0-long is long: it is slow. It had 0 grants and waits for 12; for the next one it has waited 31.400 s."; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	n := newUpdates()
