@@ -16,9 +16,10 @@ func nodeDrainCommand() *cobra.Command {
 		Use:   "drain NODE...",
 		Short: "Stop launching on nodes, and let their running tasks end",
 		Long: `Has nodes take nothing new. What runs there ends there; what only waits there starts
-elsewhere; executors of applications leave when their application has others. With
---deadline, what still runs then is given back and starts at once elsewhere, as the next
-attempt: no loss and no retry is counted. With --kill that is done at once.
+elsewhere; running executors of applications stay until their application or the
+deadline ends. With --deadline, what still runs then is given back and starts at once
+elsewhere, as the next attempt: no loss and no retry is counted. With --kill that is
+done at once.
 
 A drain survives a restart of the node monitor; it ends with 'pigeon node resume'. Draining a node again changes the deadline. --wait shows what still runs and
 returns when all nodes are drained. When no other node can run the tasks of an
