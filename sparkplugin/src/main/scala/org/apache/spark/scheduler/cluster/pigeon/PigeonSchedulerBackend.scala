@@ -128,11 +128,12 @@ private[spark] class PigeonSchedulerBackend(
   // Also for an executor of which this is the first report, or one that was removed as lost: Spark
   // ignores the removal of an executor that it does not have.
   private def exited(state: ExecutorState, fresh: Boolean): Unit = {
-    wants.executorGone(state.id)
+    val requested = wants.executorGone(state.id)
     refs.remove(state.id)
     val stopped = stopping || state.status == 0 && state.reason.isEmpty
-    if (fresh && !stopped) logWarning(
-      s"Executor ${state.id} on ${state.node} has exited with ${state.status}: ${state.reason}")
+    lazy val text =
+      s"Executor ${state.id} on ${state.node} has exited with ${state.status}: ${state.reason}"
+    if (fresh && requested) logInfo(text) else if (fresh && !stopped) logWarning(text)
     if (!stopping && fresh) removeExecutor(state.id, ExitReason.of(state))
   }
 

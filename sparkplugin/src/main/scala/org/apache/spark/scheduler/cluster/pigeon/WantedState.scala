@@ -23,7 +23,12 @@ private[spark] final class WantedState(firstExecutors: Int) {
   /** An executor of this number exists or existed. */
   def executorSeen(id: Int): Wanted = change(s => s.copy(last = math.max(s.last, id)))
 
-  def executorGone(id: String): Wanted = change(s => s.copy(stop = s.stop.filterNot(_ == id)))
+  /** The executor has ended. Reports whether it was to be stopped. */
+  def executorGone(id: String): Boolean = synchronized {
+    val stopped = state.stop.contains(id)
+    change(s => s.copy(stop = s.stop.filterNot(_ == id)))
+    stopped
+  }
 
   def setLevels(states: Seq[LevelState]): Wanted = change(_.copy(levels = states))
 
