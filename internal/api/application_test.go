@@ -95,6 +95,13 @@ func TestWantsValidate(t *testing.T) {
 	}
 }
 
+func TestExecutorsBelowZeroAreNotTooMany(t *testing.T) {
+	err := (&api.Wants{Application: "a", Executors: -2}).Validate()
+	if got, want := err.(*api.Error).Next, "want 0 or more, or -1 for one on every node"; got != want {
+		t.Errorf("advice %q, want %q", got, want)
+	}
+}
+
 func TestExpand(t *testing.T) {
 	got := api.Expand("{{A}}/{{FILE:x.jar}}:{{A}} {B} {{c}}", func(name, argument string) string { return "<" + name + argument + ">" })
 	if want := "<A>/<FILEx.jar>:<A> {B} {{c}}"; got != want {

@@ -169,7 +169,9 @@ func (w *Wants) Validate() error {
 		return &Error{Problem: Invalid, What: what, Subject: fmt.Sprintf("application %q", clipped(w.Application)), Tried: "taking what it wants; nothing was changed", Next: next}
 	}
 	switch {
-	case w.Executors < EveryNode || w.Executors > MaxExecutors || len(w.Stop) > MaxExecutors:
+	case w.Executors < EveryNode:
+		return bad(fmt.Sprintf("it wants %d executors", w.Executors), fmt.Sprintf("want 0 or more, or %d for one on every node", EveryNode))
+	case w.Executors > MaxExecutors || len(w.Stop) > MaxExecutors:
 		return bad(fmt.Sprintf("it wants %d executors and %d to be stopped, the limit is %d", w.Executors, len(w.Stop), MaxExecutors), "want fewer")
 	case len(w.Levels) > MaxLevels:
 		return bad(fmt.Sprintf("it has %d levels at once, the limit is %d", len(w.Levels), MaxLevels), "want fewer at a time")
