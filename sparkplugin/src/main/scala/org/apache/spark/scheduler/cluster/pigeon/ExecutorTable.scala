@@ -47,9 +47,11 @@ private[spark] final class ExecutorTable {
   def aliveIds: Set[String] = synchronized(alive.keySet.toSet)
 
   /** Returns a summary for users. */
-  def summary: String = synchronized {
+  def summary(connected: String => Boolean): String = synchronized {
     val running = alive.valuesIterator.count(_.state == "running")
+    val silent = alive.valuesIterator.count(e => e.state == "running" && !connected(e.id))
+    val yet = if (silent == 0) "" else s" ($silent not yet connected to this driver)"
     val waits = if (waitingReason.isEmpty) "" else s"; another one waits: $waitingReason"
-    s"$running executors run, ${alive.size - running} start$waits"
+    s"$running executors run$yet, ${alive.size - running} start$waits"
   }
 }

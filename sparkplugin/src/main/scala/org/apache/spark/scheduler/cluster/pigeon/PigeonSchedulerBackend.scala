@@ -103,7 +103,8 @@ private[spark] class PigeonSchedulerBackend(
   override def cutoffNanos: Long = link.fold(0L)(_.cutoffNanos)
 
   override def warnWaiting(level: String, seconds: Long): Unit = logWarning(
-    s"Stage level $level has waited $seconds s for a slot: ${executors.summary}." +
+    s"Stage level $level has waited $seconds s for a slot:" +
+      s" ${executors.summary(refs.containsKey(_))}." +
       s" 'pigeon explain $id' shows what is ahead of it.")
 
   private def sendWanted(state: Wanted): Unit = link.foreach(_.setWanted(state))

@@ -26,4 +26,14 @@ class ExecutorTableSuite extends AnyFunSuite {
     assert(table.update(state("1", "exited")), "the exit is reported after all")
     assert(!table.lose("1"))
   }
+
+  test("the summary tells executors that the driver can use from those whose process only runs") {
+    val table = new ExecutorTable
+    Seq("1" -> "running", "2" -> "running", "3" -> "starting").foreach {
+      case (id, s) => table.update(state(id, s))
+    }
+    assert(table.summary(_ => true) == "2 executors run, 1 start")
+    assert(table.summary(_ == "1") ==
+      "2 executors run (1 not yet connected to this driver), 1 start")
+  }
 }
