@@ -150,6 +150,7 @@ final class ApplicationLink(
 
   private def problem(e: TException): String = e match {
     case p: TPigeonException => s"register the application (${Refusal.of(p).getMessage})"
+    case f: FailedCall => s"answer (${f.getCause.getMessage})"
     case _ => s"answer (${e.getMessage})"
   }
 

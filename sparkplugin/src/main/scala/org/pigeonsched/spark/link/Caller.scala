@@ -7,6 +7,10 @@ import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.thrift.TPigeonException
 import org.pigeonsched.thrift.application.ApplicationService
 
+/** A call failed with this error of the connection, or of what it carried. */
+private[link] final class FailedCall(frontend: Address, error: TException)
+  extends TException(s"frontend $frontend: ${error.getMessage}", error)
+
 /**
  * Makes the calls of one thread to the frontend in use: connects, registers where necessary, and
  * moves on to the next frontend when one fails, serves no one now, does not prove its identity or
@@ -23,7 +27,10 @@ private[link] final class Caller(
       : Option[(Address, Connection[ApplicationService.Client], ApplicationService.Client)] = None
   @volatile private var closed = false
 
-  /** f receives the client and the number of the registration. Throws what f throws. */
+  /**
+   * f receives the client and the number of the registration. Throws the frontend's refusal, or a
+   * FailedCall.
+   */
   def apply[T](f: (ApplicationService.Client, Int) => T): T = {
     val address = frontends.current
     try {
@@ -47,7 +54,7 @@ private[link] final class Caller(
           registration.lost(address)
           frontends.failed(address)
         }
-        throw e
+        throw new FailedCall(address, e)
     }
   }
 

@@ -77,6 +77,7 @@ private[link] final class Loop(name: String, onFailure: Throwable => Unit, step:
   private def logFailure(e: Throwable): Unit = {
     val text = e match {
       case p: TPigeonException => Refusal.of(p).getMessage
+      case f: FailedCall => f.getMessage
       case other => other.toString
     }
     val now = System.nanoTime()

@@ -6,6 +6,7 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.JavaConverters._
 
+import org.apache.thrift.TException
 import org.scalatest.concurrent.{Eventually, Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
@@ -61,6 +62,16 @@ class ApplicationLinkSuite extends AnyFunSuite with Eventually with TimeLimits {
     val (a, b) = (noListener, noListener)
     val refusal = intercept[Refusal](link(a, b).start(1))
     assert(refusal.what == "no frontend of Pigeon answers" && refusal.tried.contains(s"$a, $b"))
+  }
+
+  test("the error of a call names the frontend") {
+    val frontends = new Frontends(Seq(noListener))
+    val application = new TApplication("app", "", "", 1, true, "")
+    val caller = new Caller(frontends, new Registration(application, Nil, frontends), 60000)
+    try {
+      val e = intercept[TException](caller((_, _) => ()))
+      assert(e.getMessage.startsWith(s"frontend ${frontends.current}: ") && e.getCause != null)
+    } finally caller.close()
   }
 
   test("a standby is left for the frontend that leads, at the registration and later") {
