@@ -94,6 +94,28 @@ func TestApplication(t *testing.T) {
 	w.awaitIdle(nodes)
 }
 
+// An application that waits for grants which no executor could take is told so.
+func TestExplainWithoutExecutors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2, small(100))
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 0, Slots: 2, Memory: 60})
+	explained := func(unserved bool) func() bool {
+		return func() bool {
+			e, err := f.Explain(t.Context(), "app-1")
+			return err == nil && strings.Contains(strings.Join(e.Why, " "), "No slot serves it now") == unserved
+		}
+	}
+	daemontest.Await(t, "it is registered, and waits for nothing", explained(false))
+	d.Add("stage 0", "short", 4, time.Millisecond)
+	daemontest.Await(t, "the explanation says that no slot serves it", explained(true))
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+}
+
 // awaitIdle waits until no slot of the nodes is in use.
 func (w *world) awaitIdle(nodes []*nodeOf) {
 	w.t.Helper()

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -11,6 +12,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
+
+// unserved is why no grant reaches an application, although slots may be idle.
+const unserved = "No slot serves it now: none of its executors is connected to its node and has room for a grant."
 
 // Explain returns why a job waits, with counts and what would let it start sooner, or
 // why it ended as it did.
@@ -23,6 +27,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		}
 		for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.scope, name), name) {
 			e.Groups = append(e.Groups, v.Share)
+		}
+		if e.Status.Tasks > 0 && len(e.Groups) > 0 && !slices.ContainsFunc(e.Groups, func(g api.GroupShare) bool { return g.Serving > 0 }) {
+			e.Why = append(e.Why, unserved)
 		}
 		return e, nil
 	}
