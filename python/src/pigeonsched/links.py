@@ -61,17 +61,17 @@ class Network(Protocol):
 class _Interruption(BaseException):
     """Takes the error of a signal's handler past those who repeat a call after an error of its connection."""
 
-    def __init__(self, error: OSError) -> None:
+    def __init__(self, error: Exception) -> None:
         super().__init__()
         self.error = error
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """A handler may raise a TimeoutError to end what its program waits for: that is no error of the connection."""
+    """A handler may raise an error to end what its program waits for, such as a TimeoutError, or one of a call of its own: that is no error of the connection."""
     try:
         yield
-    except OSError as e:
+    except Exception as e:
         handlers = {getattr(h, "__code__", None) for h in map(signal.getsignal, signal.valid_signals())} - {None}
         if any(frame.f_code in handlers for frame, _ in traceback.walk_tb(e.__traceback__)):
             raise _Interruption(e) from None
