@@ -284,6 +284,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	setIf(&c.Seed, s.Seed)
 	s.secure(&c.Settings, &p, holder{identity.Node, c.ID})
 	s.configure(&c)
+	c.MaxProcesses = max(c.MaxProcesses, c.Slots)
 	return c
 }
 

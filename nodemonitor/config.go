@@ -37,7 +37,7 @@ type Config struct {
 	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; the oldest go first, and the newest one stays; 0: a fifth of the disk"`
 	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
 	MinFreeDisk      int64         `mapstructure:"min_free_disk" doc:"bytes of the disk of work_dir below which the node takes nothing new, by itself, until they are free again; 0: 64 MiB, or a twentieth of a smaller disk"`
-	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks and executors at a time; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
+	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks and executors at a time, at least as many as slots; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`
@@ -98,7 +98,7 @@ func (c Config) Validate() error {
 		daemon.Refuse("log_limit", c.LogLimit < 0, "use 1 byte or more, or 0 for a fifth of the disk"),
 		daemon.Refuse("stage_cache", c.StageCache < 1, "use 1 byte or more"),
 		daemon.Refuse("min_free_disk", c.MinFreeDisk < 0, "use 1 byte or more, or 0 for 64 MiB or a twentieth of a smaller disk"),
-		daemon.Refuse("max_processes", c.MaxProcesses < 1, "use 1 or more"),
+		daemon.Refuse("max_processes", c.MaxProcesses < max(c.Slots, 1), c.processRule()),
 		daemon.Refuse("max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"),
 		daemon.Refuse("max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"),
 		daemon.Refuse("frontend_forget", c.FrontendForget < time.Minute, "use 1m or more; its results are lost then"),
@@ -125,6 +125,15 @@ func (c Config) runtimesFault() string {
 		return err.Error()
 	}
 	return ""
+}
+
+// processRule returns what max_processes may be: a slot without a process would lose each task that it
+// takes at once, and so attract the next one.
+func (c Config) processRule() string {
+	if c.Slots <= 1 {
+		return "use 1 or more"
+	}
+	return fmt.Sprintf("use %d or more, a process for each of the slots", c.Slots)
 }
 
 // policyFault returns why the node cannot work under the policy, "" when it can.

@@ -89,6 +89,8 @@ func TestPolicySettings(t *testing.T) {
 		"reserved":   func(c *Config) { c.Reserved = 1 },
 		"memory":     func(c *Config) { c.Memory = -1 },
 		"local_dirs": func(c *Config) { c.LocalDirs = []string{"disk1"} },
+		"max_processes: use 16 or more, a process for each of the slots": func(c *Config) { c.Slots, c.MaxProcesses = 16, 15 },
+		"max_processes: use 1 or more":                                   func(c *Config) { c.Slots, c.MaxProcesses = 0, 0 },
 	} {
 		cfg := Default()
 		change(&cfg)
