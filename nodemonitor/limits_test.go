@@ -1,6 +1,8 @@
 package nodemonitor
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"testing"
 	"time"
@@ -16,12 +18,6 @@ func within(p api.Payload, limit time.Duration) api.Payload {
 	return p
 }
 
-// staged returns the payload with a file that its frontend does not have yet.
-func staged(p api.Payload) api.Payload {
-	p.Stage = []api.StagedFile{{Name: "data", SHA256: strings.Repeat("a", 64), Size: 1}}
-	return p
-}
-
 // checkOvertime checks the report of an attempt that was sent at that instant and ended at its
 // time limit.
 func checkOvertime(t *testing.T, r *wire.Item, limit time.Duration, sent time.Time) {
@@ -29,10 +25,7 @@ func checkOvertime(t *testing.T, r *wire.Item, limit time.Duration, sent time.Ti
 	if r.Msg.Outcome != sched.Failed || r.Code != api.CodeTimeLimit || !strings.Contains(r.Msg.Reason, "it ran for "+limit.String()) {
 		t.Errorf("report %s, code %q", sched.Describe(&r.Msg), r.Code)
 	}
-	if r.Started.IsZero() {
-		return // its process had not begun by then
-	}
-	// The limit counts from the launch, before there is a process.
+	// A sleeping task begins at the launch, before its start is recorded.
 	if ran := r.Elapsed - r.Suspended + r.Started.Sub(sent); ran < limit {
 		t.Errorf("it ran for %v, and its limit is %v", ran, limit)
 	}
@@ -47,13 +40,12 @@ func TestTimeLimit(t *testing.T) {
 		payload api.Payload
 		change  func(*Config)
 	}{
-		"sleep":                  {within(sleepFor(time.Hour), limit), nil},
-		"exec":                   {within(shell("exec sleep 1000"), limit), nil},
-		"exec with a trap":       {within(shell("trap 'exit 0' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = time.Hour }},
-		"exec that ignores":      {within(shell("trap '' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = 10 * time.Millisecond }},
-		"files that do not come": {within(staged(shell("cat data")), limit), nil},
-		"node's default":         {sleepFor(time.Hour), func(c *Config) { c.DefaultTimeLimit = limit }},
-		"node's bound":           {shell("exec sleep 1000"), func(c *Config) { c.MaxTimeLimit = limit }},
+		"sleep":             {within(sleepFor(time.Hour), limit), nil},
+		"exec":              {within(shell("exec sleep 1000"), limit), nil},
+		"exec with a trap":  {within(shell("trap 'exit 0' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = time.Hour }},
+		"exec that ignores": {within(shell("trap '' TERM; while :; do sleep 0.01; done"), limit), func(c *Config) { c.Grace = 10 * time.Millisecond }},
+		"node's default":    {sleepFor(time.Hour), func(c *Config) { c.DefaultTimeLimit = limit }},
+		"node's bound":      {shell("exec sleep 1000"), func(c *Config) { c.MaxTimeLimit = limit }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, false)
@@ -80,6 +72,23 @@ func TestTimeLimit(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTimeLimitWithoutTheFetching: the time in which the files of a task are fetched is no part of its limit.
+func TestTimeLimitWithoutTheFetching(t *testing.T) {
+	t.Parallel()
+	const limit, content = 2 * time.Second, "x"
+	w := newWorld(t, false)
+	w.update(func() { w.file, w.fileFrom = content, time.Now().Add(limit+limit/4) })
+	n := w.start(nil)
+	p := within(shell("cat data"), limit)
+	hash := sha256.Sum256([]byte(content))
+	p.Stage = []api.StagedFile{{Name: "data", SHA256: hex.EncodeToString(hash[:]), Size: int64(len(content))}}
+	id := attemptOf(1, 0)
+	n.deliver(w.launch(0, 0, id, p))
+	if r := w.reported(id); r.Msg.Outcome != sched.Done {
+		t.Errorf("report %s, code %q", sched.Describe(&r.Msg), r.Code)
 	}
 }
 

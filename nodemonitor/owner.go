@@ -133,7 +133,8 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
 		Contact: func() (time.Time, int) { c := n.registration.Contact(); return c.Since, c.Lapses },
 		Limits:  n.cfg.taskLimits(), Overtime: func(slot int32, id sched.AttemptID) { n.do(func() { o.workers.EndOvertime(slot, id) }) },
-		Note: n.note(), FirstSeq: n.restart.firstSeq(),
+		Began: func(slot int32, id sched.AttemptID) { n.do(func() { o.workers.Began(slot, id) }) },
+		Note:  n.note(), FirstSeq: n.restart.firstSeq(),
 		Changed: func() { n.registration.SendSnapshot() }, Recorder: d.recorder, Tracing: d.tracing, Log: n.log, Metrics: n.metrics.slots,
 	})
 	o.inventories = n.newInventories()

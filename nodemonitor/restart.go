@@ -201,7 +201,7 @@ func (n *NodeMonitor) takeOverProcess(h *guard.Held) bool {
 	if err == nil && n.owner.results.Keeps(it.Msg.AttemptID()) {
 		return true // its result was handed over
 	}
-	return err == nil && n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Exec(), Ran: h.Ran - h.Stopped, Suspended: h.Suspended && h.End == nil}, func(t backend.Task, done func(backend.Result)) {
+	return err == nil && n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Exec(), Ran: h.Ran - h.Stopped, Began: h.Began, Suspended: h.Suspended && h.End == nil}, func(t backend.Task, done func(backend.Result)) {
 		n.backends.TakeOver(h, t, done)
 	})
 }
@@ -216,7 +216,7 @@ func (n *NodeMonitor) takeOverSleep(s *handedSleep) bool {
 	if !s.Suspended {
 		ran += n.restart.away
 	}
-	return n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Sleep(), Ran: ran, Suspended: s.Suspended}, func(_ backend.Task, done func(backend.Result)) {
+	return n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Sleep(), Ran: ran, Began: true, Suspended: s.Suspended}, func(_ backend.Task, done func(backend.Result)) {
 		n.backends.TakeOverSleep(left, n.restart.away, done)
 	})
 }

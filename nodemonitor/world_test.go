@@ -65,6 +65,8 @@ type world struct {
 	reports  []wire.Item        // by Thrift
 	noticed  []wire.Item        // by NATS
 	messages []string           // of backends
+	file     string             // that it has, "" for none
+	fileFrom time.Time          // when it has it
 }
 
 const (
@@ -84,7 +86,7 @@ func newWorldOf(t testing.TB, group int, withNATS bool) *world {
 	}
 	w.codec = wire.NewCodec(w.names, runloop.NewClock().Now)
 	w.masterServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Batches: w, Registrar: w, Membership: w}, w.codec), server.Options{Name: "master", Security: servertest.Anybody()})
-	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Files: fullFrontend{}}, w.codec), server.Options{Name: "frontend", Security: servertest.Anybody()})
+	w.frontendServer = servertest.Start(t, wire.PeerProcessor(wire.PeerPorts{Reports: w, Files: w}, w.codec), server.Options{Name: "frontend", Security: servertest.Anybody()})
 	if withNATS {
 		w.startNATS()
 	}
@@ -265,9 +267,12 @@ func (w *world) Reports(_ context.Context, b *wire.Batch) (r wire.ReportsReply, 
 	return r, err
 }
 
-// fullFrontend has the files of no job yet, and says to ask again.
-type fullFrontend struct{}
-
-func (fullFrontend) FilePiece(context.Context, string, int64, int) (wire.Piece, error) {
-	return wire.Piece{}, &api.Error{Problem: api.NotReady, What: "the file is not here yet"}
+// FilePiece implements wire.FileKeeper: the frontend has one file, from an instant on.
+func (w *world) FilePiece(context.Context, string, int64, int) (p wire.Piece, err error) {
+	w.update(func() {
+		if p = (wire.Piece{Data: []byte(w.file), Size: int64(len(w.file))}); w.file == "" || time.Now().Before(w.fileFrom) {
+			err = &api.Error{Problem: api.NotReady, What: "the file is not here yet"}
+		}
+	})
+	return p, err
 }

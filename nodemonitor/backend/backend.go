@@ -32,6 +32,9 @@ type Task struct {
 	// Note describes the attempt to a later process of the node monitor; nil when none can
 	// take it over.
 	Note []byte
+	// Began is called by any goroutine, before done is, when the program of an exec task has begun, which may be
+	// long after Start; nil for nothing.
+	Began func()
 	// Contended is set when tasks of other applications or owners that are as urgent waited at the
 	// launch.
 	Contended bool

@@ -17,6 +17,7 @@ type Adoption struct {
 	Launch    *wire.Item // as in its note
 	Backend   backend.Backend
 	Ran       time.Duration // without suspensions
+	Began     bool          // its program has
 	Suspended bool
 }
 
@@ -74,7 +75,7 @@ func (s *Workers) Continue(c *Adoption) (backend.Task, func(backend.Result), err
 	w.launch, w.at = it, time.Now()
 	a := s.attempts.admit(w)
 	w.launch = nil
-	a.continued, a.backend, a.ran = true, c.Backend, c.Ran
+	a.continued, a.backend, a.ran, a.unbegun = true, c.Backend, c.Ran, a.unbegun && !c.Began
 	phase := running
 	if c.Suspended {
 		phase = suspended
@@ -82,7 +83,9 @@ func (s *Workers) Continue(c *Adoption) (backend.Task, func(backend.Result), err
 	s.attempts.enter(a, phase)
 	s.attempts.started[id] = a
 	s.cores.run.fence.pass(id)
-	return a.task(), w.done, nil
+	t := a.task()
+	t.Began = s.attempts.reportsBegin(a)
+	return t, w.done, nil
 }
 
 // Restore enters the attempts that continue into the cores of the workers. A worker that has

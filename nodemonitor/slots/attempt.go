@@ -37,6 +37,8 @@ type attempt struct {
 	lapses      int             // of the registration, when it arrived
 	cut         string          // why it was stopped while the node was cut off, "" if it was not
 	limits      api.Limits      // of its own, or of the node
+	unbegun     bool            // its program may not have begun, which its backend will report: its time limit waits
+	before      time.Duration   // of its service, until its program began
 	timer       *time.Timer     // ends it at its time limit; nil while none is due
 	overtime    bool            // it was ended at its time limit
 }
@@ -60,6 +62,9 @@ func (a *attempt) service() time.Duration {
 	}
 	return a.ran
 }
+
+// limited returns how much of its time limit an attempt has used: for how long its program has run.
+func (a *attempt) limited() time.Duration { return a.service() - a.before }
 
 // task returns the task for a backend.
 func (a *attempt) task() backend.Task {

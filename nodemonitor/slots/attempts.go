@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -19,6 +20,7 @@ type attempts struct {
 	contact       Contact
 	limits        NodeLimits
 	overtime      func(slot int32, id sched.AttemptID) // is called by any goroutine
+	began         func(slot int32, id sched.AttemptID) // likewise
 }
 
 // count counts an attempt of a frontend.
@@ -62,6 +64,7 @@ func (s *attempts) admit(w *worker) *attempt {
 		_, a.lapses = s.contact()
 	}
 	a.limits = s.limits.of(a)
+	a.unbegun = a.limits.Time > 0 && a.Payloads[0].Backend == api.BackendExec
 	w.attempts.add(a)
 	s.count(a.distributor, 1)
 	s.metrics.launches.Inc()

@@ -67,18 +67,41 @@ func (r *runner) aboveNode(t *backend.Task) *backend.Result {
 	}).Error()}
 }
 
-// watchTime arranges the end of an attempt with a time limit when it has run for that long. The
+// watchTime arranges the end of an attempt with a time limit when its program has run for that long. The
 // time for which it is suspended does not count.
 func (s *attempts) watchTime(a *attempt) {
 	if a.timer != nil {
 		a.timer.Stop()
 		a.timer = nil
 	}
-	if a.phase != running {
+	if a.phase != running || a.unbegun {
 		return
 	}
 	id, number := a.id, a.worker.number
-	a.timer = time.AfterFunc(max(a.limits.Time-a.ran, 0), func() { s.overtime(number, id) })
+	a.timer = time.AfterFunc(max(a.limits.Time-a.limited(), 0), func() { s.overtime(number, id) })
+}
+
+// reportsBegin returns what the backend calls when the program of an attempt has begun, nil when that does not
+// matter.
+func (s *attempts) reportsBegin(a *attempt) func() {
+	if !a.unbegun {
+		return nil
+	}
+	id, number := a.id, a.worker.number
+	return func() { s.began(number, id) }
+}
+
+// Began begins the time limit of an attempt whose program has begun. Config.Began announces it; by now the attempt
+// may have ended.
+func (s *Workers) Began(number int32, id sched.AttemptID) {
+	w := s.workers.there(number)
+	if w == nil {
+		return
+	}
+	if a := w.attempts.find(id); a != nil && a.unbegun {
+		a.unbegun, a.before = false, a.service()
+		s.attempts.watchTime(a)
+	}
 }
 
 // EndOvertime ends an attempt whose time limit is over. Config.Overtime announces it; by now it
@@ -89,7 +112,7 @@ func (s *Workers) EndOvertime(number int32, id sched.AttemptID) {
 		return
 	}
 	a := w.attempts.find(id)
-	if a == nil || a.phase != running || a.backend == nil || a.killed || a.service() < a.limits.Time {
+	if a == nil || a.phase != running || a.backend == nil || a.killed || a.unbegun || a.limited() < a.limits.Time {
 		return
 	}
 	a.overtime = true

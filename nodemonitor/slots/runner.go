@@ -44,6 +44,7 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 		return
 	}
 	t := a.task()
+	t.Began = r.attempts.reportsBegin(a)
 	b := r.cfg.Backends[t.Payload.Backend]
 	if b == nil {
 		w.done(backend.Result{ID: id, Outcome: sched.Failed, Reason: r.noBackend(&t)})

@@ -73,6 +73,9 @@ type Config struct {
 	// Overtime is called by any goroutine when the time limit of an attempt may be over; the owner
 	// goroutine then calls EndOvertime.
 	Overtime func(slot int32, id sched.AttemptID)
+	// Began is called by any goroutine when the program of an attempt with a time limit has begun; the owner
+	// goroutine then calls the method Began.
+	Began func(slot int32, id sched.AttemptID)
 	// Changed is called when slots were added or removed, or serve other applications.
 	Changed  func()
 	Recorder *runloop.Recorder // nil for none
@@ -104,7 +107,7 @@ type Workers struct {
 func New(cfg Config) *Workers {
 	w := &Workers{cfg: cfg, serves: []string{""}}
 	w.workers = &workerList{cfg: &w.cfg, bySelf: map[sched.Addr]*worker{}}
-	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics, node: cfg.Node.Name, contact: cfg.Contact, limits: cfg.Limits, overtime: cfg.Overtime}
+	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics, node: cfg.Node.Name, contact: cfg.Contact, limits: cfg.Limits, overtime: cfg.Overtime, began: cfg.Began}
 	w.out = newOutbox(&w.cfg)
 	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts, workers: w.workers, out: w.out}
 	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}

@@ -73,7 +73,9 @@ func (r *run) event(e guard.Event) {
 	switch e.Kind {
 	case guard.Started:
 		r.started = time.Now()
-		r.reported()
+		if !r.reported() && r.task.Began != nil {
+			r.task.Began()
+		}
 		if e.Reused {
 			r.b.cfg.Logs.Taken(r.spare)
 		} else {

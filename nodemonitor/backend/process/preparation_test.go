@@ -73,14 +73,23 @@ func (n *node) start(k backend.Task) <-chan backend.Result {
 func TestTasksWithStagedFiles(t *testing.T) {
 	f := newSlowFrontend()
 	n := stagedNode(t, f)
-	end := n.start(stagedTask(0, f))
+	began := make(chan struct{}, 2)
+	slow := stagedTask(0, f)
+	slow.Began = func() { began <- struct{}{} }
+	end := n.start(slow)
 	<-f.asked
 	if r := n.run(t, task(1, "true")); r.Outcome != sched.Done {
 		t.Errorf("%+v", r)
 	}
+	if len(began) > 0 {
+		t.Error("it is said to have begun without its files")
+	}
 	close(f.answer)
 	if r := <-end; r.Outcome != sched.Done || r.Started.IsZero() {
 		t.Fatalf("%+v", r)
+	}
+	if len(began) != 1 {
+		t.Errorf("its beginning was reported %d times", len(began))
 	}
 	if got := n.output(t, 0); got != f.content {
 		t.Errorf("%q", got)
