@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func openFake(t *testing.T, controllers string) (*fake, *Tree) {
@@ -85,6 +87,28 @@ func TestSharedByWeight(t *testing.T) {
 	again, err := tree.Shared(10)
 	if err != nil || again != first || f.read("/unit/weight-10/cpu.weight") != "10" {
 		t.Errorf("the second is %d (%v), the first %d, its weight %q", again, err, first, f.read("/unit/weight-10/cpu.weight"))
+	}
+}
+
+// TestSharedThatWasRemoved: the cgroup of a weight that somebody has removed is made again.
+func TestSharedThatWasRemoved(t *testing.T) {
+	f, tree := openFake(t, "cpu memory pids")
+	if _, err := tree.Shared(10); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(tree.Root(), "weight-10")); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := tree.Shared(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeFolder(fd)
+	if unix.Faccessat(fd, "cpu.weight", unix.F_OK, 0) != nil || f.read("/unit/weight-10/cpu.weight") != "10" {
+		t.Errorf("the descriptor is not that of the cgroup, whose weight is %q", f.read("/unit/weight-10/cpu.weight"))
+	}
+	if again, err := tree.Shared(10); err != nil || again != fd {
+		t.Errorf("the next one is %d (%v), the last %d", again, err, fd)
 	}
 }
 

@@ -161,14 +161,19 @@ func (t *Tree) Lacks() []string {
 }
 
 // Shared returns a descriptor of the cgroup of processes without limits that have a weight. It
-// stays open.
+// stays open, and no process can be started in it once the cgroup has been removed: systemd removes
+// what is empty below the cgroup of a unit that ends, also of one that it starts again.
 func (t *Tree) Shared(weight int) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if fd, known := t.shared[weight]; known {
-		return fd, nil
-	}
 	folder := filepath.Join(t.root, "weight-"+strconv.Itoa(weight))
+	if fd, known := t.shared[weight]; known {
+		if unix.Access(folder, unix.F_OK) == nil {
+			return fd, nil
+		}
+		closeFolder(fd)
+		delete(t.shared, weight)
+	}
 	err := makeFolder(folder)
 	if err == nil && slices.Contains(t.has, "cpu") {
 		err = t.sys.write(folder, "cpu.weight", strconv.Itoa(weight))
