@@ -49,7 +49,7 @@ func confine(tree *cgroup.Tree, l Limits, mark string) (confinement, *Fault) {
 	if err != nil {
 		return confinement{}, &Fault{
 			What: "its cgroup could not be made: " + err.Error(),
-			Next: "see that nothing else manages the cgroup " + tree.Root() + ", or set cgroup: off for the node", shortage: shortageOf(err),
+			Next: "see that nothing else manages the cgroup " + tree.Root() + ", or set cgroup: off for the node", ofNode: true,
 		}
 	}
 	return c, nil

@@ -106,7 +106,7 @@ const (
 	Started EventKind = iota + 1
 	Ended
 	Refused // it never began; Fault has the reason
-	Lost    // the guard went away, or the node had no process, memory or open file for it; Fault describes that
+	Lost    // the guard went away, or the node had no process, memory, open file or cgroup for it; Fault describes that
 	Input   // a piece of standard input was written or not taken; Input has how far it is
 )
 
@@ -161,6 +161,7 @@ type Output struct {
 type Fault struct {
 	What, Next string
 	shortage   syscall.Errno `msg:"-"` // there was no process, memory or open file left; 0 for other faults
+	ofNode     bool          `msg:"-"` // whatever is started there has it
 }
 
 // MarkVariable is the environment variable by which the guard recognises the

@@ -203,11 +203,11 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	s.drain(c)
 }
 
-// neverBegan returns the last event of a process that could not be started. Where the node is short of something,
-// which others use just then, the process is not at fault; but where it lacks memory and has a limit of its own,
-// that limit may be what is too low, anywhere.
+// neverBegan returns the last event of a process that could not be started. Where the node has a fault, or is short
+// of something, which others use just then, the process is not at fault; but where it lacks memory and has a limit
+// of its own, that limit may be what is too low, anywhere.
 func (c *child) neverBegan(f *Fault) Event {
-	if f.shortage == 0 || f.shortage == syscall.ENOMEM && c.spec.Limits.Memory > 0 {
+	if !f.ofNode && (f.shortage == 0 || f.shortage == syscall.ENOMEM && c.spec.Limits.Memory > 0) {
 		return Event{Kind: Refused, Fault: f}
 	}
 	return Event{Kind: Lost, Never: true, Fault: f}

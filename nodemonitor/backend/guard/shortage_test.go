@@ -36,8 +36,7 @@ func TestNeverBegan(t *testing.T) {
 	}
 }
 
-// A cgroup for which there is no open file left is a shortage, and one that cannot be made for another reason
-// is not.
+// A process whose cgroup cannot be made is lost, whatever the reason: no other process of the node would get one.
 func TestNoCgroup(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "cgroup.subtree_control"), []byte("pids\n"), 0o600); err != nil {
@@ -48,7 +47,8 @@ func TestNoCgroup(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &usual); err != nil {
 		t.Fatal(err)
 	}
-	confined := func(name string) *Fault { _, f := confine(tree, Limits{Processes: 5}, name); return f }
+	limits := Limits{Processes: 5, Memory: 1 << 30}
+	confined := func(name string) *Fault { _, f := confine(tree, limits, name); return f }
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: usual.Max}); err != nil {
 		t.Fatal(err)
 	}
@@ -56,10 +56,11 @@ func TestNoCgroup(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &usual); err != nil {
 		t.Fatal(err)
 	}
-	if short == nil || !short.IsShortage() {
-		t.Errorf("without an open file: %+v", short)
-	}
-	if f := confined("no/folder"); f == nil || f.IsShortage() {
-		t.Errorf("without the folder above it: %+v", f)
+	for why, f := range map[string]*Fault{"without an open file": short, "without the folder above it": confined("no/folder")} {
+		if f == nil {
+			t.Errorf("%s: it was made", why)
+		} else if e := (&child{spec: &Spec{Limits: limits}}).neverBegan(f); e.Kind != Lost || !e.Never {
+			t.Errorf("%s: %+v", why, e)
+		}
 	}
 }
