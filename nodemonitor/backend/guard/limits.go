@@ -98,11 +98,11 @@ func (c *confinement) bound(pid int, as *User) error {
 		return nil
 	}
 	if err := setLimit(pid, unix.RLIMIT_DATA, c.limits.Memory); err != nil {
-		return fmt.Errorf("limiting its memory: %w", err)
+		return &limitError{"memory", err}
 	}
 	if as != nil { // else it would count all processes of the node monitor's user
 		if err := setLimit(pid, unix.RLIMIT_NPROC, int64(c.limits.Processes)); err != nil {
-			return fmt.Errorf("limiting its processes: %w", err)
+			return &limitError{"processes", err}
 		}
 	}
 	if n := niceOf(c.limits.Weight); n > 0 {
@@ -112,6 +112,30 @@ func (c *confinement) bound(pid int, as *User) error {
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(n)), 0)
 	}
 	return nil
+}
+
+// limitError is why a process that has begun could not be limited. It ends before its program does anything.
+type limitError struct {
+	of  string
+	err error
+}
+
+// Error implements error.
+func (e *limitError) Error() string { return fmt.Sprintf("limiting its %s: %v", e.of, e.err) }
+
+// Unwrap returns the error of the kernel.
+func (e *limitError) Unwrap() error { return e.err }
+
+// startFault puts into words why a process could not be started. That it could not be limited is the fault of the
+// node, also for the next one.
+func startFault(err error) *Fault {
+	f := FaultOf("the process could not be started", err)
+	if unlimited, is := errors.AsType[*limitError](err); is {
+		if f.ofNode = true; errors.Is(unlimited, syscall.EPERM) {
+			f.Next = "give the node monitor the right to limit the processes of other users (CAP_SYS_RESOURCE), or delegate a cgroup v2 to it"
+		}
+	}
+	return f
 }
 
 // setLimit sets a resource limit of a process; 0 leaves it as it is. A process that has ended by

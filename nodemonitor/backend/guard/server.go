@@ -188,7 +188,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 			return
 		}
 		s.drop(&p.confined)
-		s.finish(c, c.neverBegan(FaultOf("the process could not be started", err)))
+		s.finish(c, c.neverBegan(startFault(err)))
 		return
 	}
 	s.byPid[c.pid] = c
