@@ -2,9 +2,11 @@ package nodemonitor
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -82,21 +84,13 @@ func (n *NodeMonitor) stopWorkers() {
 	o := n.owner
 	var last *wire.Snapshot
 	n.call(o.workers.Stop)
-	n.backends.KillAll() // the ends are in the inbox when it returns
-	enough, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	for left := true; left && enough.Err() == nil; { // an end may start a waiting attempt, which ends at once
-		n.call(func() { left = o.workers.Attempts() > 0 })
-	}
-	var drained <-chan struct{}
-	n.call(func() { drained = o.results.HandOver() })
-	select {
-	case <-drained:
-	case <-time.After(handOverTimeout):
-	}
+	n.whileRegistered(n.killWorkers)
 	// Only now is the node gone for others: a daemon that learned of it before it had the results
 	// would count the attempts that ran here as lost.
-	n.call(func() { last = n.snapshot() })
+	n.call(func() {
+		o.workers.Leave()
+		last = n.snapshot()
+	})
 	last.Stopping = true
 	n.registration.Withdraw(last)
 	n.call(func() {
@@ -109,4 +103,38 @@ func (n *NodeMonitor) stopWorkers() {
 	messages, cancelMessages := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancelMessages()
 	n.backends.DrainMessages(messages)
+}
+
+// killWorkers kills every attempt, and returns when their results are acknowledged or that takes too long.
+func (n *NodeMonitor) killWorkers() {
+	o := n.owner
+	n.backends.KillAll() // the ends are in the inbox when it returns
+	enough, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	for left := true; left && enough.Err() == nil; { // an end may start a waiting attempt, which ends at once
+		n.call(func() { left = o.workers.Attempts() > 0 })
+	}
+	var drained <-chan struct{}
+	n.call(func() { drained = o.results.HandOver() })
+	select {
+	case <-drained:
+	case <-time.After(handOverTimeout):
+	}
+}
+
+// whileRegistered continues the heartbeats of this node, which has begun to stop, until do returns: programs may
+// take the whole grace to end, and a master that received no heartbeat for that long would count the node, and
+// what it has not given back by then, as lost.
+func (n *NodeMonitor) whileRegistered(do func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	var beats sync.WaitGroup
+	beats.Go(func() { n.repeat(ctx) })
+	beats.Go(func() {
+		for pause := n.cfg.Heartbeat / 4; delay.For(ctx, pause); pause = n.cfg.Heartbeat { // the last one is over already
+			n.registration.Beat()
+		}
+	})
+	do()
+	stop()
+	beats.Wait()
 }

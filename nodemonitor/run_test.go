@@ -173,6 +173,40 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestStopTakesTheGrace: a node that stops sends heartbeats until its tasks have ended, which may take their whole
+// grace: a master that receives none counts the node, and what runs there, as lost.
+func TestStopTakesTheGrace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, false)
+	n := w.start(func(c *Config) { c.Grace = time.Second })
+	id, deaf := attemptOf(1, 0), filepath.Join(t.TempDir(), "deaf")
+	n.deliver(w.launch(0, 0, id, shell("trap '' TERM; : > "+deaf+"; while :; do sleep 0.01; done")))
+	await.Until(t, "it ignores SIGTERM", func() bool { _, err := os.Stat(deaf); return err == nil })
+	w.mu.Lock()
+	before := len(w.snapshots)
+	w.mu.Unlock()
+	if err := n.stop(); err != nil {
+		t.Error(err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	running := 0
+	for _, s := range w.snapshots[before:] {
+		if len(s.Slots) == 2 && s.Slots[0].Running == id {
+			running++
+		}
+	}
+	if running < 3 { // one may be of before the stop
+		t.Errorf("%d of %d snapshots that were sent meanwhile list it", running, len(w.snapshots)-before)
+	}
+	if last := w.snapshots[len(w.snapshots)-1]; !last.Stopping || len(last.Slots) != 0 {
+		t.Errorf("the last snapshot is %+v", last)
+	}
+	if r := find(w.reports, sched.Report, id); r == nil || r.Msg.Outcome != sched.Yielded {
+		t.Errorf("it was reported as %v", r)
+	}
+}
+
 // TestRunTwice: Run works once, Close is safe at any time.
 func TestRunTwice(t *testing.T) {
 	w := newWorld(t, false)

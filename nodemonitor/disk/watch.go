@@ -71,23 +71,25 @@ func (w *Watch) Look() (fault string) {
 	if w == nil {
 		return ""
 	}
-	w.look()
+	w.look(nil)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.fault
 }
 
-// look probes, and reports whether the disk has answered.
-func (w *Watch) look() bool {
+// look probes, and reports whether the disk has answered, or the wait for that has ended before.
+func (w *Watch) look(ended <-chan struct{}) bool {
 	timeout := time.NewTimer(w.cfg.Patience)
 	defer timeout.Stop()
 	for own := false; !own; {
-		var ended chan struct{}
-		ended, own = w.begin()
+		var probed chan struct{}
+		probed, own = w.begin()
 		select {
-		case <-ended:
+		case <-probed:
 		case <-timeout.C:
-			return w.endedAfterAll(ended)
+			return w.endedAfterAll(probed)
+		case <-ended:
+			return true
 		}
 	}
 	return true
@@ -173,7 +175,7 @@ func (w *Watch) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if !w.look() && w.cfg.Unanswered != nil {
+		if !w.look(ctx.Done()) && w.cfg.Unanswered != nil {
 			w.cfg.Unanswered()
 		}
 	}

@@ -68,7 +68,7 @@ type Registration struct {
 	ready     chan struct{} // closed at the first registration
 	status    atomic.Pointer[Status]
 
-	// Of the goroutine in Run, and of Withdraw after it.
+	// Of the goroutine in Run, and of Beat and Withdraw after it.
 	state    protocol.Registration
 	fresh    bool // the next hello is the first to this process of the master
 	failures daemon.LogPace
@@ -105,6 +105,14 @@ func New(c Config) *Registration {
 
 // Run keeps the node registered until ctx ends, or this process cannot be registered.
 func (r *Registration) Run(ctx context.Context) { r.heartbeat.Run(ctx) }
+
+// Beat sends what Run would send next, and waits for the answer, so that what Withdraw sends afterwards is the last.
+// It is called after Run has ended, and sends nothing for a node that no master knows.
+func (r *Registration) Beat() {
+	if r.state.Ever() {
+		_ = r.beat(context.Background()) // it is logged, and another one follows
+	}
+}
 
 // Ready is closed at the first registration.
 func (r *Registration) Ready() <-chan struct{} { return r.ready }

@@ -20,6 +20,7 @@ type admission struct {
 	out      *Outbox
 	full     bool // slots are withheld
 	stopping bool
+	left     bool       // and no slot is described any more
 	draining string     // why nothing new is taken, "" while there is no drain
 	since    sched.Time // of the drain
 }

@@ -9,7 +9,7 @@ import (
 // Describe returns the slots for a snapshot, or for a hello. A hello also lists the
 // attempts whose results are kept.
 func (s *Workers) Describe(hello bool) []wire.Slot {
-	if s.admission.stopping {
+	if s.admission.left {
 		return nil
 	}
 	list, at := s.listed()

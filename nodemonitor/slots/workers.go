@@ -175,8 +175,10 @@ func (s *Workers) SetServes(apps []string) {
 // Serves returns the applications that the node's own slots serve.
 func (s *Workers) Serves() []string { return s.serves }
 
-// Stop makes the workers deny every launch from now on; Describe then returns no slots. Ends that
-// wait for a core are reported without one.
+// Leave makes Describe return no slots. It follows Stop.
+func (s *Workers) Leave() { s.admission.left = true }
+
+// Stop makes the workers deny every launch from now on. Ends that wait for a core are reported without one.
 func (s *Workers) Stop() {
 	s.admission.stopping = true
 	for _, w := range s.workers.live() {
