@@ -73,7 +73,8 @@ type Manager struct {
 	stop context.CancelFunc
 	work sync.WaitGroup // watch, preparations, and what waits for a disk
 
-	folders folders
+	folders  folders
+	patience time.Duration // of Close with ends after the grace; tests shorten it
 
 	mu       sync.Mutex
 	apps     applications
@@ -82,6 +83,7 @@ type Manager struct {
 	living   int           // executors that have not ended
 	none     *sync.Cond    // living became 0
 	closed   bool
+	gaveUp   bool   // Close has waited in vain
 	draining string // why no executor is started, "" when one may be
 }
 
@@ -126,7 +128,7 @@ func New(cfg Config) (*Manager, error) {
 	if dirs := os.Getenv("SPARK_LOCAL_DIRS"); dirs != "" && len(roots) == 0 {
 		cfg.Logger.Warn("SPARK_LOCAL_DIRS is ignored: executors of Spark keep their local files in local_dirs of the node, else in their folders below work_dir", "SPARK_LOCAL_DIRS", dirs, "folder", cfg.Folder)
 	}
-	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, log: cfg.Logger, rename: os.Rename}, version: 1, wake: make(chan struct{})}
+	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, log: cfg.Logger, rename: os.Rename}, patience: disk.DefaultPatience, version: 1, wake: make(chan struct{})}
 	m.none = sync.NewCond(&m.mu)
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.work.Go(m.watch)
@@ -165,8 +167,8 @@ func (m *Manager) expire(now time.Time) {
 	}
 }
 
-// Close stops every executor and returns when all have ended and the folders are removed.
-// It is safe twice.
+// Close stops every executor and returns when all have ended and the folders are removed, or when a disk that hangs
+// has held that up for too long. It is safe twice.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true
@@ -174,11 +176,36 @@ func (m *Manager) Close() {
 	for _, a := range m.apps {
 		m.end(a, "its node monitor is stopping")
 	}
+	wait := m.cfg.Grace + m.patience
+	if m.gaveUp {
+		wait = 0 // once is enough
+	}
+	m.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		m.awaitNone()
+		m.stop()
+		m.work.Wait()
+		m.folders.work.Wait()
+	}()
+	overdue := time.NewTimer(wait)
+	defer overdue.Stop()
+	select {
+	case <-ended:
+	case <-overdue.C:
+		m.stop()
+		m.mu.Lock()
+		m.gaveUp = true
+		m.mu.Unlock()
+	}
+}
+
+// awaitNone returns when every executor has ended.
+func (m *Manager) awaitNone() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for m.living > 0 {
 		m.none.Wait()
 	}
-	m.mu.Unlock()
-	m.stop()
-	m.work.Wait()
-	m.folders.work.Wait()
 }

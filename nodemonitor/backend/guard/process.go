@@ -226,15 +226,18 @@ func (w impatient) Write(p []byte) (int, error) {
 	return w.conn.Write(p)
 }
 
-// close lets the guard end and waits for it.
+// close lets the guard end and waits for it, but not for a disk that holds up its end.
 func (g *instance) close() {
 	g.write(&request{Op: opEnd})
 	g.flush()
 	_ = g.conn.Close() // the guard reads end-of-file
 	g.follow()
 	overdue := time.AfterFunc(patience, g.process.kill)
-	<-g.gone
-	overdue.Stop()
+	defer overdue.Stop()
+	select {
+	case <-g.gone:
+	case <-time.After(patience + time.Second): // the kernel ends it when a disk answers that hangs
+	}
 }
 
 // leave lets the guard wait for the next client.

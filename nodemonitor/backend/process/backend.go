@@ -2,6 +2,8 @@ package process
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,13 +50,15 @@ type Backend struct {
 	stop chan struct{}
 	gone chan struct{} // closed when sweep has ended
 
-	makeJob func(sched.AttemptID) error // Logs.Make; tests replace it
-	aside   sync.WaitGroup              // preparations, and what besides calls
+	makeJob  func(sched.AttemptID) error // Logs.Make; tests replace it
+	patience time.Duration               // of Close with ends after the grace; tests shorten it
+	aside    sync.WaitGroup              // preparations, and what besides calls
 
 	mu     sync.Mutex
 	idle   *sync.Cond // runs became empty
 	runs   map[sched.AttemptID]*run
 	closed bool
+	gaveUp bool // Close has waited in vain
 }
 
 var (
@@ -75,7 +79,7 @@ func New(cfg Config) *Backend {
 	}
 	b := &Backend{
 		cfg: cfg, kick: make(chan struct{}, 1), stop: make(chan struct{}), gone: make(chan struct{}),
-		runs: make(map[sched.AttemptID]*run), makeJob: cfg.Logs.Make,
+		runs: make(map[sched.AttemptID]*run), makeJob: cfg.Logs.Make, patience: disk.DefaultPatience,
 	}
 	b.idle = sync.NewCond(&b.mu)
 	go b.sweep()
@@ -232,8 +236,10 @@ func (b *Backend) find(id sched.AttemptID) *run {
 	return nil
 }
 
-// Close kills every process of this backend, with the grace, and waits for their
-// ends.
+// Close kills every process of this backend, with the grace, and waits for their ends. A disk that hangs may hold
+// these up: the attempts whose ends are overdue are reported as killed all the same, so that their tasks begin
+// elsewhere, and their processes are left to the end of the guard. What must have ended before another attempt
+// begins is waited for.
 func (b *Backend) Close() {
 	b.mu.Lock()
 	if !b.closed {
@@ -253,13 +259,59 @@ func (b *Backend) Close() {
 	for _, r := range ended {
 		r.done(backend.Result{ID: r.task.ID, Outcome: sched.Killed, Reason: backend.Stopping})
 	}
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		b.await(func(*run) bool { return true })
+		b.aside.Wait()
+		<-b.gone
+	}()
+	overdue := time.NewTimer(b.closeWait())
+	defer overdue.Stop()
+	select {
+	case <-all:
+	case <-overdue.C:
+		b.reportOverdue()
+		b.await(func(r *run) bool { return r.task.Alone })
+	}
+}
+
+// closeWait returns how long Close waits for ends, which is once only.
+func (b *Backend) closeWait() time.Duration {
 	b.mu.Lock()
-	for len(b.runs) > 0 {
+	defer b.mu.Unlock()
+	if b.gaveUp {
+		return 0
+	}
+	return max(b.cfg.Grace, 0) + b.patience
+}
+
+// await returns when none of the attempts that are meant is left.
+func (b *Backend) await(meant func(*run) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for slices.ContainsFunc(slices.Collect(maps.Values(b.runs)), meant) {
 		b.idle.Wait()
 	}
+}
+
+// reportOverdue reports the ends of the attempts that have been killed and have not ended.
+func (b *Backend) reportOverdue() {
+	var overdue []*run
+	b.mu.Lock()
+	b.gaveUp = true
+	for _, r := range b.runs {
+		if !r.task.Alone && r.takeEnd() {
+			overdue = append(overdue, r)
+		}
+	}
 	b.mu.Unlock()
-	b.aside.Wait()
-	<-b.gone
+	for _, r := range overdue {
+		r.done(backend.Result{ID: r.task.ID, Outcome: sched.Killed, Reason: backend.Stopping})
+	}
+	if len(overdue) > 0 {
+		b.cfg.Logger.Warn("attempts were killed and have not ended; they are given back, and are left to the end of the guard", "attempts", len(overdue), "grace", b.cfg.Grace)
+	}
 }
 
 // besides calls do, which may wait for the disk, without keeping events of other attempts waiting; once the
@@ -282,7 +334,10 @@ func (b *Backend) ended(r *run, result backend.Result, silent bool) {
 	b.cfg.Logs.NotTaken(r.spare) // if the process was never started
 	b.cfg.Logs.End(r.task.ID, silent)
 	r.input.change(func() { r.input.over = true })
-	if !r.reported() {
+	b.mu.Lock()
+	reports := r.takeEnd()
+	b.mu.Unlock()
+	if reports {
 		r.done(result)
 	}
 	b.mu.Lock()

@@ -46,8 +46,16 @@ func (r *run) settle(why error) bool {
 	return true
 }
 
-// reported records that the guard has reported the process or its end, or that its preparation has ended,
-// and returns whether the end of the attempt was reported before.
+// takeEnd has the end of the attempt reported by the caller. It returns false when it was reported before. The
+// backend's lock is held.
+func (r *run) takeEnd() bool {
+	before := r.settled
+	r.known, r.settled = true, true
+	return !before
+}
+
+// reported records that the guard has reported the process, and returns whether the end of the attempt was
+// reported before.
 func (r *run) reported() (settled bool) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -82,6 +83,57 @@ func TestSlowDiskKeepsNobodyWaiting(t *testing.T) {
 	close(answer)
 	if r := <-refused; r.Outcome != sched.Failed || !strings.Contains(r.Reason, "no-such-program") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A backend that is closed while its disk hangs reports the attempts whose ends are overdue, each once. It waits for
+// one that must have ended before another attempt begins.
+func TestCloseOnADiskThatHangs(t *testing.T) {
+	var pid atomic.Int64
+	n := newNode(t, guard.Options{Started: func(p int) { pid.Store(int64(p)) }})
+	n.patience = time.Millisecond
+	ends := make(chan backend.Result, 3)
+	end := func(r backend.Result) { ends <- r }
+	alone := task(1, "sleep", "1000")
+	alone.Alone = true
+	n.Start(task(0, "sleep", "1000"), end)
+	n.Start(alone, end)
+	n.awaitKnown(t, 0)
+	n.awaitKnown(t, 1)
+	answer := make(chan struct{})
+	n.makeJob = func(sched.AttemptID) error { <-answer; return nil }
+	preparing := task(2, "true")
+	preparing.ID.Job = sched.NewJobID("f", "another")
+	n.Start(preparing, end)
+	hang := func(s syscall.Signal) {
+		if err := syscall.Kill(int(pid.Load()), s); err != nil {
+			t.Error(err)
+		}
+	}
+	hang(syscall.SIGSTOP)
+	closed := make(chan struct{})
+	go func() { defer close(closed); n.Close() }()
+	for _, want := range []sched.AttemptID{preparing.ID, id(0)} {
+		if r := <-ends; r.ID != want || r.Outcome != sched.Killed || r.Reason != backend.Stopping {
+			t.Errorf("%+v, want the end of %v", r, want)
+		}
+	}
+	select {
+	case <-closed:
+		t.Error("it did not wait for the one that must have ended")
+	default:
+	}
+	hang(syscall.SIGCONT)
+	if r := <-ends; r.ID != id(1) || r.Outcome != sched.Killed {
+		t.Errorf("%+v", r)
+	}
+	<-closed // the preparation still waits for its disk
+	n.patience = await.Limit
+	n.Close() // it does not wait again
+	close(answer)
+	n.Close()
+	if len(ends) > 0 {
+		t.Errorf("also reported: %+v", <-ends)
 	}
 }
 
