@@ -33,7 +33,9 @@ func (e *RefusedError) Error() string {
 }
 
 // Adopt connects to the guard of a former client, if one waits in the folder; nil when none
-// does. Before anything else, each process that it returns must be claimed, and Follow called.
+// does. A guard that was killed after its client has left processes that nobody else would end: Adopt kills them.
+// Only one client at a time has a folder. Before anything else, each process that it returns must be claimed, and
+// Follow called.
 func (c *Client) Adopt() (*Adoption, error) {
 	var conn net.Conn
 	err := inFolder(c.opts.Folder, func(path string) (err error) {
@@ -42,6 +44,9 @@ func (c *Client) Adopt() (*Adoption, error) {
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		if family := c.opts.family(); family != "" {
+			killMarked(family)
+		}
 		return nil, nil //nolint:nilnil // there is no guard
 	case err != nil:
 		return nil, err

@@ -97,6 +97,34 @@ func TestSuccessorGoesOn(t *testing.T) {
 	}
 }
 
+// TestGuardKilledAfterItsNodeMonitor: what is left when a node monitor and its guard are killed ends when the next
+// node monitor of the node starts. Processes of other nodes go on.
+func TestGuardKilledAfterItsNodeMonitor(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	const live = `sh -c 'echo $$ >> pids; while :; do sleep 0.01; done' & `
+	leader, guard := killVictim(t, dir, time.Minute, "cd "+dir+"; "+live+"setsid "+live+"wait", 2)
+	other, _ := killVictim(t, elsewhere, time.Minute, "exec sleep 1000", 0)
+	defer func() {
+		c, a := adopt(t, elsewhere)
+		c.Follow(a) // it is killed when the test ends
+	}()
+	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the guard is gone", func() bool { return state(guard) == "" })
+	c := New(options(dir, time.Minute))
+	defer c.Close(0)
+	if a, err := c.Adopt(); a != nil || err != nil {
+		t.Fatalf("adopting: %v, %v", a, err)
+	}
+	for _, pid := range append(readPids(t, dir+"/pids", 2), leader) {
+		await.Until(t, fmt.Sprintf("process %d is gone", pid), func() bool { return state(pid) == "" })
+	}
+	if state(other) == "" {
+		t.Error("the process of the other node has ended")
+	}
+}
+
 // TestNobodyComesWithinTheGrace: a node monitor that was killed and does not come back takes
 // everything with it, once its grace is over.
 func TestNobodyComesWithinTheGrace(t *testing.T) {

@@ -1,8 +1,11 @@
 package guard
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -76,12 +79,26 @@ type attempt struct {
 	over  bool      // its last event is being delivered
 }
 
+// family begins the marks of all processes that are run for an owner in a folder, by whichever of its guards; ""
+// without a folder, which several clients may lack at a time.
+func (o *Options) family() string {
+	if o.Folder == "" {
+		return ""
+	}
+	folder, err := filepath.Abs(o.Folder)
+	if err != nil {
+		folder = o.Folder
+	}
+	hash := sha256.Sum256([]byte(o.Owner + "\x00" + folder))
+	return hex.EncodeToString(hash[:8]) + "-"
+}
+
 // New returns a client. The guard itself starts with the first process, or by StartGuard.
 func New(o Options) *Client {
 	if o.MaxRunning == 0 {
 		o.MaxRunning = 4096
 	}
-	c := &Client{opts: o, token: ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}, patience: patience}
+	c := &Client{opts: o, token: o.family() + ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}, patience: patience}
 	if len(o.Command) == 0 {
 		c.opts.Command, c.startedAs, c.refused = childproc.OwnProgram(Verb, "guard.Register()")
 	}

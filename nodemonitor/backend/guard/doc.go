@@ -28,7 +28,8 @@
 //	the guard ends, kill -9      every attempt's process dies of its parent-death
 //	included                     signal; the client kills the rest by the mark, ends
 //	                             the attempts as Lost, and starts a new guard for
-//	                             the next attempt
+//	                             the next attempt. Without a client at that moment,
+//	                             the next one of the node kills the rest
 //
 // Every process that is orphaned below the guard becomes the guard's child and
 // is reaped by it, so no zombie stays for longer than a second.
