@@ -27,7 +27,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 		seen[s.Slots[i].Slot] = true
 		if !t.applySlot(n, &s.Slots[i]) {
 			problem = fmt.Sprintf("node %q has slots without a number", n.ref.Name)
-		} else if s.ListsKept {
+		} else if s.ListsKept && n.slots[s.Slots[i].Slot] != nil { // nil: there is no number for it yet
 			t.applyKept(n, &s.Slots[i])
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
@@ -107,5 +108,23 @@ func TestLateHello(t *testing.T) {
 			enter(0, true, 2)
 			check("by a build that does not count hellos", map[bool]string{true: api.StateDraining, false: api.StateDrained}[policy.SingleMaster()], map[bool]int{true: 2}[policy.SingleMaster()])
 		})
+	}
+}
+
+// A slot for which there is no number yet is left for the next snapshot, also one with kept results.
+func TestSlotWithoutANumber(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	if a, err := g.Hello(hello("a", 1, "h:1", 0)); err != nil || a.Problem != "" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	g.ReserveNumbers(addrmap.Limit)
+	s := wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: 1, Sequence: 2, ListsKept: true, Slots: []wire.Slot{
+		{Slot: 0, Seq: 1}, {Slot: 1, Seq: 1, Kept: []sched.AttemptID{{Job: sched.JobID{Lo: 1}, Attempt: 1}}},
+	}}
+	if problem := g.Snapshot(&s); problem != "" {
+		t.Error(problem)
+	}
+	if list, _, _ := g.Status(func(sched.Addr) sched.WorkerView { return sched.WorkerView{} }); list[0].Slots != 1 {
+		t.Errorf("the node has %d slots, want 1", list[0].Slots)
 	}
 }
