@@ -37,7 +37,7 @@ type attempt struct {
 	lapses      int             // of the registration, when it arrived
 	cut         string          // why it was stopped while the node was cut off, "" if it was not
 	limits      api.Limits      // of its own, or of the node
-	unbegun     bool            // its program may not have begun, which its backend will report: its time limit waits
+	unbegun     bool            // its program may not have begun, which its backend will report
 	before      time.Duration   // of its service, until its program began
 	timer       *time.Timer     // ends it at its time limit; nil while none is due
 	overtime    bool            // it was ended at its time limit
@@ -63,8 +63,18 @@ func (a *attempt) service() time.Duration {
 	return a.ran
 }
 
-// limited returns how much of its time limit an attempt has used: for how long its program has run.
-func (a *attempt) limited() time.Duration { return a.service() - a.before }
+// mattersWhenItBegins reports whether the backend is to report the beginning of the attempt's program: it has a time
+// limit, or files that are fetched first, so that its service begins long before.
+func (a *attempt) mattersWhenItBegins() bool {
+	if len(a.Payloads) == 0 || a.Payloads[0].Backend != api.BackendExec {
+		return false
+	}
+	return a.limits.Time > 0 || len(a.Payloads[0].Stage) > 0
+}
+
+// programRan returns for how long the program of an attempt has run: the part of its service that its time limit
+// bounds.
+func (a *attempt) programRan() time.Duration { return a.service() - a.before }
 
 // task returns the task for a backend.
 func (a *attempt) task() backend.Task {

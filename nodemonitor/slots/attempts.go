@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -64,7 +63,7 @@ func (s *attempts) admit(w *worker) *attempt {
 		_, a.lapses = s.contact()
 	}
 	a.limits = s.limits.of(a)
-	a.unbegun = a.limits.Time > 0 && a.Payloads[0].Backend == api.BackendExec
+	a.unbegun = a.mattersWhenItBegins()
 	w.attempts.add(a)
 	s.count(a.distributor, 1)
 	s.metrics.launches.Inc()

@@ -78,7 +78,7 @@ func (s *attempts) watchTime(a *attempt) {
 		return
 	}
 	id, number := a.id, a.worker.number
-	a.timer = time.AfterFunc(max(a.limits.Time-a.limited(), 0), func() { s.overtime(number, id) })
+	a.timer = time.AfterFunc(max(a.limits.Time-a.programRan(), 0), func() { s.overtime(number, id) })
 }
 
 // reportsBegin returns what the backend calls when the program of an attempt has begun, nil when that does not
@@ -91,8 +91,8 @@ func (s *attempts) reportsBegin(a *attempt) func() {
 	return func() { s.began(number, id) }
 }
 
-// Began begins the time limit of an attempt whose program has begun. Config.Began announces it; by now the attempt
-// may have ended.
+// Began records that the program of an attempt has begun, and begins its time limit. Config.Began announces it; by
+// now the attempt may have ended.
 func (s *Workers) Began(number int32, id sched.AttemptID) {
 	w := s.workers.there(number)
 	if w == nil {
@@ -100,7 +100,9 @@ func (s *Workers) Began(number int32, id sched.AttemptID) {
 	}
 	if a := w.attempts.find(id); a != nil && a.unbegun {
 		a.unbegun, a.before = false, a.service()
-		s.attempts.watchTime(a)
+		if a.limits.Time > 0 {
+			s.attempts.watchTime(a)
+		}
 	}
 }
 
@@ -112,7 +114,7 @@ func (s *Workers) EndOvertime(number int32, id sched.AttemptID) {
 		return
 	}
 	a := w.attempts.find(id)
-	if a == nil || a.phase != running || a.backend == nil || a.killed || a.unbegun || a.limited() < a.limits.Time {
+	if a == nil || a.phase != running || a.backend == nil || a.killed || a.unbegun || a.programRan() < a.limits.Time {
 		return
 	}
 	a.overtime = true

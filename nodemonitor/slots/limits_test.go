@@ -56,3 +56,34 @@ func TestTimeLimitBeginsWithTheProgram(t *testing.T) {
 		})
 	}
 }
+
+// The time for which a task was suspended is told without that in which its files were fetched.
+func TestSuspendedAfterTheFetching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, b := &keeper{}, &killer{}
+		s := newWorkers(t, "pigeon-x", k, b, func(End) {})
+		s.attempts.began = s.Began
+		id := sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: 2}, Attempt: 10_001}
+		task, _, err := s.Continue(&Adoption{Backend: b, Launch: &wire.Item{
+			To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt},
+			Extra: wire.Extra{Payloads: []api.Payload{{Backend: api.BackendExec, Stage: []api.StagedFile{{Name: "data"}}}}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Restore()
+		time.Sleep(time.Minute)
+		task.Began()
+		began := time.Now()
+		a := s.attempts.started[id]
+		time.Sleep(2 * time.Second)
+		s.cores.run.suspend(a, true)
+		time.Sleep(10 * time.Second)
+		s.cores.run.suspend(a, false)
+		time.Sleep(3 * time.Second)
+		s.Ended(&End{s.workers.all[0], backend.Result{ID: id, Outcome: sched.Done, Started: began, Finished: time.Now()}})
+		if len(k.kept) != 1 || k.kept[0].Elapsed != 15*time.Second || k.kept[0].Suspended != 10*time.Second {
+			t.Errorf("kept %+v", k.kept)
+		}
+	})
+}

@@ -140,7 +140,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	if !end.Started.IsZero() {
 		kept.Elapsed = max(end.Finished.Sub(end.Started), 0)
 		if a.paused {
-			kept.Suspended = max(kept.Elapsed-a.service(), 0)
+			kept.Suspended = max(kept.Elapsed-a.programRan(), 0)
 		}
 		telemetry.ObserveTraced(r.cfg.Metrics.ran[a.class], kept.Elapsed.Seconds(), telemetry.Carrier(a.Trace))
 	}

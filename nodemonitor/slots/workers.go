@@ -73,7 +73,7 @@ type Config struct {
 	// Overtime is called by any goroutine when the time limit of an attempt may be over; the owner
 	// goroutine then calls EndOvertime.
 	Overtime func(slot int32, id sched.AttemptID)
-	// Began is called by any goroutine when the program of an attempt with a time limit has begun; the owner
+	// Began is called by any goroutine when the program of an attempt has begun for which that matters; the owner
 	// goroutine then calls the method Began.
 	Began func(slot int32, id sched.AttemptID)
 	// Changed is called when slots were added or removed, or serve other applications.
