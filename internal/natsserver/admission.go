@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -124,6 +125,14 @@ func (o Options) newAdmission(s *server.Options) (*admission, error) {
 		return nil, err
 	}
 	if o.CA != "" && s.Cluster.TLSConfig != nil {
+		// The others would refuse it: the first server that is started again says so, while they still serve.
+		own, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err == nil {
+			err = ofServer(own.Leaf)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Cert, err)
+		}
 		s.Cluster.TLSConfig.VerifyConnection = a.verifyRoute
 	}
 	return a, nil
@@ -238,27 +247,41 @@ func (a *clients) Check(c server.ClientAuthentication) bool {
 }
 
 // verifyRoute returns why the other end of a connection between servers, whose certificate an authority has
-// signed, cannot be one: another server may read and write everything. Certificates of masters and frontends
-// have been given to servers beside them; one that names no role of Pigeon is of an authority that has none.
+// signed, cannot be one: another server may read and write everything.
 func (a *admission) verifyRoute(state tls.ConnectionState) error {
 	cert := state.PeerCertificates[0]
 	cluster, role, name, err := credentials.Parts(cert)
-	r := identity.Role(role)
-	known := err == nil && (r.IsPerson() || r.IsDaemon() || r == authority.NATS)
 	switch {
 	case a.credentials.Revoked(cert):
 		err = fmt.Errorf("the certificate of %s %q was revoked", role, name)
-	case known && cluster != a.cluster && !a.anyCluster:
+	case err == nil && ofPigeon(role) && cluster != a.cluster && !a.anyCluster:
 		err = fmt.Errorf("%s %q is of the cluster %q, and this is %q", role, name, cluster, a.cluster)
-	case known && (r.IsPerson() || r == identity.Node):
-		err = fmt.Errorf("the certificate of %s %q is not that of a server; issue one: pigeon pki issue --role nats", role, name)
 	default:
+		err = ofServer(cert)
+	}
+	if err == nil {
 		return nil
 	}
 	if omitted, due := a.refused.Due(cluster + "/" + role + "/" + name); due {
 		a.log.Warn("another server was refused", "omitted", omitted, "error", err)
 	}
 	return err
+}
+
+// ofPigeon reports whether a certificate with the role is of an authority that issues certificates for
+// Pigeon; another authority has no roles, and all that it signs is admitted.
+func ofPigeon(role string) bool {
+	r := identity.Role(role)
+	return r.IsPerson() || r.IsDaemon() || r == authority.NATS
+}
+
+// ofServer returns why a certificate is not that of a server of a cluster.
+func ofServer(cert *x509.Certificate) error {
+	_, role, name, err := credentials.Parts(cert)
+	if err != nil || !ofPigeon(role) || identity.Role(role) == authority.NATS {
+		return nil //nolint:nilerr // of an authority that does not issue certificates for Pigeon
+	}
+	return fmt.Errorf("the certificate of %s %q is not that of a server; issue one: pigeon pki issue --role nats", role, name)
 }
 
 // remember keeps which certificate a client was admitted by.

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
@@ -111,7 +112,7 @@ func secured(t *testing.T, servers int, a *testAuthority) *natsservertest.Cluste
 	t.Helper()
 	return natsservertest.Start(t, servers, func(o *natsserver.Options) {
 		o.Cluster, o.CA = "c", a.file
-		o.Cert, o.Key = a.issue("pigeon://c/master/0")
+		o.Cert, o.Key = a.issue("pigeon://c/nats/n1")
 		o.Log = daemontest.Log(t)
 	})
 }
@@ -270,45 +271,87 @@ func TestOpenServersAreRefused(t *testing.T) {
 	}
 }
 
-// With certificates only those of servers, and of the masters and frontends beside which servers run, make a
-// process one of the servers: a person's or a node's does not, nor does one of another cluster.
+// With certificates only that of a server makes a process one of the servers: a person's or another daemon's
+// does not, nor does one of another cluster.
 func TestWhoIsAServer(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	log, users := &daemontest.Text{}, ""
-	server := func(name, certificate string, routes ...string) *natsserver.Server {
-		t.Helper()
-		o := natsserver.Default()
-		o.ConfigFile = users
-		o.Listen, o.Name, o.Cluster, o.ClusterName, o.ClusterListen, o.Routes = "127.0.0.1:0", name, "c", "c", "127.0.0.1:0", routes
-		o.CA, o.Log = a.file, slog.New(slog.NewTextHandler(log, nil))
-		o.Cert, o.Key = a.issue(certificate)
-		s, err := natsserver.Start(o)
+	log := &daemontest.Text{}
+	for _, users := range []string{"", write(t, "users.conf", []byte("authorization { users = [{user: u, password: p}] }\n"))} {
+		o := clustered(a, "pigeon://c/nats/first")
+		o.ConfigFile, o.Log = users, slog.New(slog.NewTextHandler(log, nil))
+		first, err := natsserver.Start(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s
-	}
-	for _, users = range []string{"", write(t, "users.conf", []byte("authorization { users = [{user: u, password: p}] }\n"))} {
-		first := server("first", "pigeon://c/nats/first")
 		defer first.Close()
 		several := users != "" // clusters
 		for certificate, admitted := range map[string]bool{
-			"pigeon://c/nats/n2": true, "pigeon://c/master/0": true, "pigeon://c/frontend/f": true,
-			"pigeon://c/node/n1": false, "pigeon://c/viewer/eve": false, "pigeon://c/admin/ann": false, "pigeon://other/nats/n2": several,
+			"pigeon://c/nats/n2": true, "pigeon://other/nats/n2": several,
+			"pigeon://c/master/0": false, "pigeon://c/frontend/f": false, "pigeon://c/node/n1": false, "pigeon://c/viewer/eve": false, "pigeon://c/admin/ann": false,
 		} {
 			before := log.String()
-			s := server("second", certificate, first.ClusterURL())
+			end := a.join(first.ClusterURL(), certificate)
 			await.Until(t, certificate+" is admitted or refused", func() bool {
 				return first.Peers() == 2 || strings.Contains(log.String()[len(before):], "another server was refused")
 			})
 			if got := first.Peers() == 2; got != admitted {
 				t.Errorf("a server with the certificate of %s was admitted: %v", certificate, got)
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
+			end()
 			await.Until(t, "the first server is alone", func() bool { return first.Peers() == 1 })
+		}
+	}
+}
+
+// clustered returns the settings of a server of the cluster c.
+func clustered(a *testAuthority, certificate string) natsserver.Options {
+	o := natsserver.Default()
+	o.Listen, o.Name, o.Cluster, o.ClusterName, o.ClusterListen = "127.0.0.1:0", "first", "c", "c", "127.0.0.1:0"
+	o.CA = a.file
+	o.Cert, o.Key = a.issue(certificate)
+	return o
+}
+
+// join starts a server of NATS that does not check its own certificate, and returns what ends it.
+func (a *testAuthority) join(route, certificate string) (end func()) {
+	a.t.Helper()
+	cert, key := a.issue(certificate)
+	config, err := server.GenTLSConfig(&server.TLSConfigOpts{CertFile: cert, KeyFile: key, CaFile: a.file, Verify: true})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	config.RootCAs = config.ClientCAs
+	at, err := url.Parse(route)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	s, err := server.NewServer(&server.Options{
+		ServerName: "second", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, Routes: []*url.URL{at},
+		Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: server.RANDOM_PORT, TLSConfig: config, TLSTimeout: 10},
+	})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	go s.Start()
+	return func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+}
+
+// A server that the others would refuse does not start, and says which certificate it needs.
+func TestCertificateOfAnotherDaemon(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	o := clustered(a, "pigeon://c/master/0")
+	s, err := natsserver.Start(o)
+	if err == nil {
+		_ = s.Close() // the test has failed
+	}
+	for _, want := range []string{o.Cert, `the certificate of master "0" is not that of a server`, "pigeon pki issue --role nats"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
