@@ -116,7 +116,7 @@ func (o Options) bySecret(s *server.Options) error {
 // newAdmission returns what knows the certificates of the cluster. With certificates it determines which
 // processes are servers, whatever determines which clients are admitted.
 func (o Options) newAdmission(s *server.Options) (*admission, error) {
-	a := &admission{cluster: o.Cluster, log: o.Log, admitted: map[string]identity.Principal{}}
+	a := &admission{cluster: o.Cluster, log: o.Log, admitted: map[string]identity.Principal{}, servers: map[string]*x509.Certificate{}}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -162,6 +162,7 @@ type admission struct {
 
 	mu       sync.Mutex
 	admitted map[string]identity.Principal // by the SHA-256 of the certificate, until that ends
+	servers  map[string]*x509.Certificate  // of other servers, the same
 }
 
 // watch reads the authorities again when their files change, until the function that it returns is
@@ -260,6 +261,9 @@ func (a *admission) verifyRoute(state tls.ConnectionState) error {
 		err = ofServer(cert)
 	}
 	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.servers[hash(cert)] = cert
 		return nil
 	}
 	if omitted, due := a.refused.Due(cluster + "/" + role + "/" + name); due {
@@ -290,12 +294,34 @@ func (a *admission) remember(c server.ClientAuthentication, p identity.Principal
 	if state == nil || len(state.PeerCertificates) == 0 {
 		return
 	}
-	sum := sha256.Sum256(state.PeerCertificates[0].Raw)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.admitted[hex.EncodeToString(sum[:])] = p
+	a.admitted[hash(state.PeerCertificates[0])] = p
 	now := time.Now()
 	maps.DeleteFunc(a.admitted, func(_ string, p identity.Principal) bool { return p.Expires.Before(now) }) // the server ends their connections
+}
+
+// hash returns the SHA-256 of a certificate, as the server states it.
+func hash(cert *x509.Certificate) string {
+	sum := sha256.Sum256(cert.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// warnOfRevokedServers names the servers that were connected before their certificates were revoked. The
+// library ends no connection to a server by itself but when one of the two stops.
+func (a *admission) warnOfRevokedServers() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for sum, cert := range a.servers {
+		switch {
+		case a.credentials.Revoked(cert):
+			_, role, name, _ := credentials.Parts(cert)
+			a.log.Warn("the certificate of another server was revoked, and connections to it that are open stay; restart this server to end them", "role", role, "name", name)
+			delete(a.servers, sum)
+		case cert.NotAfter.Before(time.Now()):
+			delete(a.servers, sum)
+		}
+	}
 }
 
 // disconnectRevoked ends the connections of clients whose certificates have been revoked since they were
@@ -305,6 +331,7 @@ func (a *admission) disconnectRevoked() {
 	if s == nil {
 		return
 	}
+	a.warnOfRevokedServers()
 	open, err := s.Connz(&server.ConnzOptions{Username: true, Limit: math.MaxInt32})
 	if err != nil {
 		a.log.Warn("the connections of revoked certificates are not ended", "error", err)
