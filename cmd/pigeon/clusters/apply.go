@@ -210,7 +210,8 @@ func (c *Cluster) write(ctx context.Context, w *work) error {
 		if !do.systemd() {
 			owner = " --no-same-owner"
 		}
-		script = append(script, "tar -xpf - -C /"+owner)
+		// The times in the archive are all the same: without -m daemons would not see that a file is another one.
+		script = append(script, "tar -xpmf - -C /"+owner)
 	}
 	if len(w.stale) > 0 {
 		script = append(script, "rm -f "+strings.Join(w.stale, " "))

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
 // A file of a host is replaced whole or not at all, and a write that fails leaves nothing else.
@@ -44,4 +47,39 @@ func TestIntoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("second")
+}
+
+// A file that replaces one of the same size has another time: daemons read a renewed certificate again when
+// its size or time is another.
+func TestReplacedFileHasAnotherTime(t *testing.T) {
+	sshOf(t, runHere)
+	root := t.TempDir()
+	p, err := Make(parse(t, "security: insecure\nservice_manager: none\nhosts:\n  - {name: m, address: 127.0.0.1, prefix: "+root+", roles: [master, frontend, node], slots: 1}\n"), t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(p, Options{Program: Program{Path: filepath.Join(root, "none"), SHA256: strings.Repeat("a", 64)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // it removes a folder for temporary files
+	at := pathsOf(p.Hosts[0].Host).certificate(hosts.Master)
+	write := func(text string) time.Time {
+		t.Helper()
+		file := File{Path: at, Mode: publicMode, data: []byte(text)}
+		if err := c.write(t.Context(), &work{HostPlan: p.Hosts[0], difference: &difference{files: []File{file}}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(at); err != nil || string(got) != text {
+			t.Fatalf("the file is %q, %v", got, err)
+		}
+		info, err := os.Stat(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	if first, second := write("the first one"), write("the other one"); !second.After(first) {
+		t.Errorf("the file is of %v, and was of %v", second, first)
+	}
 }
