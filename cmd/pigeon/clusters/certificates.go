@@ -99,13 +99,9 @@ func (c *certificates) add(p *HostPlan, r hosts.Role) error {
 		}
 		cert, key = issued.Cert, issued.Key
 	}
-	// NATS servers read their files at their start; the other daemons again when they change.
-	var of []hosts.Role
-	if r == hosts.NATS {
-		of = []hosts.Role{r}
-	}
-	p.add(File{Path: at.certificate(r), Mode: publicMode, data: cert, Of: of})
-	p.add(File{Path: at.key(r), Mode: keyMode, data: key, daemons: daemons, Of: of})
+	// All daemons read these files again when they change.
+	p.add(File{Path: at.certificate(r), Mode: publicMode, data: cert})
+	p.add(File{Path: at.key(r), Mode: keyMode, data: key, daemons: daemons})
 	shared := []File{{Path: at.ca(), Mode: publicMode, data: c.ca}, {Path: at.crl(), Mode: publicMode, data: c.crl}}
 	if r != hosts.NATS && c.tokens != nil {
 		shared = append(shared, File{Path: at.tokens(), Mode: keyMode, data: c.tokens, daemons: true})

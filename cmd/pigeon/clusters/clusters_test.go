@@ -264,6 +264,34 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// A renewed certificate restarts no daemon, since all read it when it changes.
+func TestRenewedCertificateRestartsNothing(t *testing.T) {
+	p, err := Make(parse(t, strings.Replace(three, "security: insecure", "", 1)), t.TempDir(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, program := p.Hosts[0], Program{SHA256: strings.Repeat("a", 64)}
+	f := &found{program: program.name(), files: map[string]string{}, running: map[string]string{}, manifest: &manifest{Cluster: p.Inventory.Cluster, Host: h.Host.Name, ServiceManager: hosts.Systemd, Services: h.Services, Files: slices.Clone(h.Files)}}
+	renewed, at := []string{}, pathsOf(h.Host)
+	for _, s := range h.Services {
+		f.running[s.Unit] = program.name()
+		renewed = append(renewed, at.certificate(s.Role), at.key(s.Role))
+	}
+	for i, file := range h.Files {
+		if slices.Contains(renewed, file.Path) {
+			file.SHA256, f.manifest.Files[i].SHA256 = "former", "former"
+		}
+		f.files[file.Path] = fmt.Sprintf("%o %s", file.Mode, file.SHA256)
+	}
+	d, err := differs(h, f, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(d.words(), ", "); got != "8 files" {
+		t.Errorf("with 8 files renewed: %q", got)
+	}
+}
+
 // A plan that is made in another folder has another authority. Its hosts are left as they are: those
 // that were given the new certificates would not talk to the others. They can be removed.
 func TestAnotherAuthority(t *testing.T) {
