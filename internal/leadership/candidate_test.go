@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -129,6 +130,27 @@ func TestTheNextLeadsAtOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A leadership that was given up is no warning: that is how a leader stops in order.
+func TestLogOfAResignation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		c := leadership.New(leadership.Options{
+			Name: "master.0", TTL: ttl, Store: leadershiptest.NewMemory(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Record: leadership.Record{Holder: "a", Incarnation: 7},
+		})
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(t.Context()) }()
+		time.Sleep(ttl)
+		if err := c.Resign(t.Context()); err != nil {
+			t.Error(err)
+		}
+		<-done
+		if got := log.String(); strings.Contains(got, "level=WARN") || !strings.Contains(got, "the leadership was given up") {
+			t.Errorf("the log:\n%s", got)
+		}
+	})
 }
 
 // Word of the end of an earlier leader does not end the present one.

@@ -158,7 +158,11 @@ func (l *loop) show() {
 		l.deadline.Store(0)
 		l.led = 0
 		err := reasons[l.state.Lost()]
-		l.opts.Log.Warn("does not lead any more", "name", l.opts.Name, "error", err)
+		if errors.Is(err, ErrResigned) {
+			l.opts.Log.Info("the leadership was given up", "name", l.opts.Name)
+		} else {
+			l.opts.Log.Warn("does not lead any more", "name", l.opts.Name, "error", err)
+		}
 		l.opts.OnLost(err)
 	}
 	l.showLeader()
