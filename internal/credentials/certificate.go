@@ -100,6 +100,10 @@ func (c *Credentials) Revoked(cert *x509.Certificate) bool {
 	return c.state.Load().revoked[serial(cert)]
 }
 
+// Authorities returns the certificates of the authorities as they were read last, nil without any. They are not
+// to be changed.
+func (c *Credentials) Authorities() *x509.CertPool { return c.state.Load().roots }
+
 // explained names what the operator can do something about.
 func explained(cert *x509.Certificate, err error) error {
 	invalid, ok := errors.AsType[x509.CertificateInvalidError](err)

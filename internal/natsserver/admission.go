@@ -124,16 +124,27 @@ func (o Options) newAdmission(s *server.Options) (*admission, error) {
 	if a.credentials, err = credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, DaemonUsers: o.DaemonUsers, Log: o.Log, Changed: a.disconnectRevoked}); err != nil {
 		return nil, err
 	}
-	if o.CA != "" && s.Cluster.TLSConfig != nil {
-		// The others would refuse it: the first server that is started again says so, while they still serve.
-		own, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-		if err == nil {
-			err = ofServer(own.Leaf)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Cert, err)
-		}
-		s.Cluster.TLSConfig.VerifyConnection = a.verifyRoute
+	if o.CA == "" || s.Cluster.TLSConfig == nil {
+		return a, nil
+	}
+	s.Cluster.TLSConfig.VerifyConnection = a.verifyRoute
+	if o.ClusterListen == "" { // a configuration file has the certificate and the authorities of servers
+		return a, nil
+	}
+	// The others would refuse it: the first server that is started again says so, while they still serve.
+	own, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	if err == nil {
+		err = ofServer(own.Leaf)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.Cert, err)
+	}
+	// Connections that this server begins are verified by the authorities of its start: the library takes no others.
+	accepted := s.Cluster.TLSConfig.Clone()
+	s.Cluster.TLSConfig.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		now := accepted.Clone()
+		now.ClientCAs = a.credentials.Authorities()
+		return now, nil
 	}
 	return a, nil
 }
