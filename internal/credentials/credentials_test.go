@@ -6,9 +6,11 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/internal/credentials/credentialstest"
@@ -67,6 +70,55 @@ func TestMutualTLS(t *testing.T) {
 	}
 	if state := conn.(*tls.Conn).ConnectionState(); state.Version != tls.VersionTLS13 {
 		t.Errorf("version %x", state.Version)
+	}
+}
+
+// The warning of an end names the certificate that ends, and its file: an authority's cannot be renewed by
+// renewing what it has signed.
+func TestWarningNamesWhatEnds(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		authority, own time.Duration // lifetimes; 0 as the authority's
+		want           []string      // warnings, of the files
+	}{
+		"neither":       {authority.AuthorityLifetime, 365 * 24 * time.Hour, nil},
+		"own":           {authority.AuthorityLifetime, 24 * time.Hour, []string{"a certificate", authority.CertFile}},
+		"the authority": {48 * time.Hour, 0, []string{"an authority", authority.CAFile}},
+		"both":          {48 * time.Hour, 24 * time.Hour, []string{"an authority", authority.CAFile, "a certificate", authority.CertFile}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			a, err := authority.Init(filepath.Join(dir, "pki"), "c", c.authority, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			issued, err := a.Issue(authority.Request{Role: identity.Node, Name: "n1", Lifetime: c.own}, now)
+			if err == nil {
+				err = issued.Write(dir)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var log strings.Builder
+			watched := credentialstest.Open(t, credentials.Options{
+				Cluster: "c", CA: filepath.Join(dir, authority.CAFile), Cert: filepath.Join(dir, authority.CertFile), Key: filepath.Join(dir, authority.KeyFile), Log: slog.New(slog.NewTextHandler(&log, nil)),
+			})
+			ctx, end := context.WithCancel(t.Context())
+			end() // Watch looks once
+			watched.Watch(ctx)
+			want := len(c.want) / 2
+			if got := strings.Count(log.String(), "level=WARN"); got != want {
+				t.Errorf("%d warnings, want %d", got, want)
+			}
+			for _, text := range c.want {
+				if !strings.Contains(log.String(), text) {
+					t.Errorf("no %q", text)
+				}
+			}
+			if t.Failed() {
+				t.Log(log.String())
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"context"
+	"crypto/x509"
 	"os"
 	"time"
 )
@@ -88,13 +89,24 @@ func (c *Credentials) Reload() error {
 }
 
 // warn logs a certificate that ends soon, and reports whether one does.
-func (c *Credentials) warn(now time.Time) bool {
-	ends := c.state.Load().ends()
-	if ends.IsZero() || ends.Sub(now) > warnBefore {
-		return false
+func (c *Credentials) warn(now time.Time) (warned bool) {
+	s := c.state.Load()
+	soon := func(cert *x509.Certificate) bool { return cert.NotAfter.Sub(now) <= warnBefore }
+	own := s.own != nil && soon(s.own.Leaf)
+	for _, a := range s.authorities {
+		if !soon(a) {
+			continue
+		}
+		c.opts.Log.Warn("an authority ends soon, and so does every certificate that it has signed", "ends", a.NotAfter, "authority", a.Subject.String(), "file", c.opts.CA)
+		warned = true
+		// The certificate ends only because its authority does, and cannot be renewed.
+		own = own && (s.own.Leaf.NotAfter.Before(a.NotAfter) || s.own.Leaf.CheckSignatureFrom(a) != nil)
 	}
-	c.opts.Log.Warn("a certificate ends soon, and nobody can call this daemon then, nor can it call others; renew it: pigeon pki renew", "ends", ends, "file", c.opts.Cert)
-	return true
+	if own {
+		c.opts.Log.Warn("a certificate ends soon, and nobody can call this daemon then, nor can it call others; renew it: pigeon pki renew", "ends", s.own.Leaf.NotAfter, "file", c.opts.Cert)
+		warned = true
+	}
+	return warned
 }
 
 // DaysLeft returns for how many days this process's certificate and those of the
