@@ -33,6 +33,7 @@ type standby struct {
 	f         *Frontend
 	candidate atomic.Pointer[leadership.Candidate] // nil without leadership, and at first
 	serving   atomic.Bool
+	twin      atomic.Bool     // another process leads at the address of this one
 	led       chan uint64     // of size 1: the token
 	token     uint64          // of the goroutine that runs the standby, and later reads only
 	servers   *jetstore.Store // likewise
@@ -47,11 +48,17 @@ const (
 	// resignPatience bounds how long a stopping frontend waits for servers: until its name is free, or
 	// until a takeover is written.
 	resignPatience = 2 * time.Second
+	// aliveAfter is after how many renewals of a leadership its leader lives: one may be the last write of a
+	// process that has ended.
+	aliveAfter = 3
 	// openPatience bounds the first try to open the journal's stream.
 	openPatience = 10 * time.Second
 	// mostPatience bounds any reading of the journal's stream.
 	mostPatience = time.Hour
 )
+
+// twinNext is what is to be done about a leader at the address of a standby.
+const twinNext = "give each process of this frontend an address of its own that the others reach: listen, or advertise"
 
 // leaderName returns the name under which frontends of one id are candidates.
 func leaderName(id string) string { return "frontend." + id }
@@ -125,6 +132,8 @@ func (b *standby) closed() error {
 	e := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead, and no other is known to",
 		Tried: "answering", Next: "try again in a moment, also at the other addresses of this frontend", RetryAfter: time.Second}
 	switch leader := b.leader(); {
+	case b.twin.Load():
+		e.What, e.Next = "another process leads this frontend at the address of this one, "+b.f.Addr(), twinNext
 	case leader != "":
 		e.What, e.Next, e.Address, e.RetryAfter = "this process is a standby; the frontend is led at "+leader, "call it there", leader, 0
 	case b.f.cfg.Leadership == daemon.NoLeadership:
@@ -327,14 +336,19 @@ func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *r
 	follow, probe := time.NewTicker(followEvery), time.NewTicker(probeEvery)
 	defer follow.Stop()
 	defer probe.Stop()
+	var renewals renewals
 	for {
 		select {
 		case b.token = <-b.led:
+			b.twin.Store(false)
 			return nil
 		case <-ctx.Done():
 			return nil
 		case <-probe.C:
-			if leader, known := candidate.Leader(); known && leader.Address != b.f.Addr() {
+			leader, known := candidate.Leader()
+			own := known && leader.Address == b.f.Addr()
+			b.noticeTwin(own && renewals.of(leader, candidate.Revision()) >= aliveAfter)
+			if known && !own {
 				b.f.life.MarkReady() // it stands by
 				if refusesConnections(ctx, leader.Address) {
 					candidate.LeaderEnded(leader)
@@ -346,6 +360,33 @@ func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *r
 			}
 		}
 	}
+}
+
+// noticeTwin keeps whether another process leads at the address of this one, as two machines whose frontends
+// have the default address do. A former process at this address does not renew its leadership, which lapses.
+func (b *standby) noticeTwin(leads bool) {
+	if leads && !b.twin.Load() {
+		b.f.log.Warn("another process leads this frontend at the address of this one", "address", b.f.Addr(), "next", twinNext)
+	}
+	b.twin.Store(leads)
+}
+
+// renewals counts those of a leader.
+type renewals struct {
+	leader   leadership.Record
+	revision uint64 // as last seen
+	seen     int
+}
+
+// of returns how many renewals of the leader were seen, with the newest revision of its record.
+func (r *renewals) of(leader leadership.Record, revision uint64) int {
+	switch {
+	case leader != r.leader:
+		*r = renewals{leader: leader, revision: revision}
+	case revision != r.revision:
+		r.revision, r.seen = revision, r.seen+1
+	}
+	return r.seen
 }
 
 // following keeps the copy of the journal up to date.

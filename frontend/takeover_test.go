@@ -168,6 +168,36 @@ func TestStandbyTakesOverFromOneThatStops(t *testing.T) {
 	w.done(third, w.submit(third, sleeps("last", 3, 0)))
 }
 
+// Two frontends on two machines that both have the default address, say: the second one says so to those who
+// call it, and leads when the first has ended.
+func TestTwoFrontendsOfOneAddress(t *testing.T) {
+	t.Parallel()
+	w := newShared(t)
+	w.masters = []string{"127.0.0.1:1"}
+	named := func(c *frontend.Config) { c.Advertise = "localhost" }
+	first := w.leads(w.begin(named))
+	_, port, err := net.SplitHostPort(first.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := w.begin(named, func(c *frontend.Config) { c.Listen = net.JoinHostPort("127.0.0.2", port) })
+	reached, err := client.New(client.Options{Name: "frontend", Address: net.JoinHostPort("127.0.0.2", port)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reached.Close() })
+	var refusal error
+	daemontest.Await(t, "the second frontend says that another leads at its address", func() bool {
+		_, refusal = wire.NewSchedulerClient(reached).List(t.Context(), 1, "")
+		return refusal != nil && strings.Contains(refusal.Error(), "another process leads this frontend at the address of this one, localhost:"+port)
+	})
+	if !strings.Contains(refusal.Error(), "an address of its own") {
+		t.Errorf("what is to be done is missing: %v", refusal)
+	}
+	first.process.Stop()
+	w.leads(&frontOf{second.Frontend, wire.NewSchedulerClient(reached), second.cfg, second.process})
+}
+
 // A standby may lead while the former leader, which serves nobody any more, still closes its
 // journal on a slow disk. That is an orderly stop.
 func TestStandbyTakesOverWhileTheFormerLeaderStops(t *testing.T) {
