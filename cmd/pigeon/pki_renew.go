@@ -26,7 +26,7 @@ cannot be renewed does not stop the others; the exit status is 1 then.`,
 	}
 	output := addOutput(cmd)
 	dir := addAuthorityFlag(cmd)
-	within, ttl := lifetime(30*24*time.Hour), lifetime(0)
+	within, ttl := lifetime(renewWithin), lifetime(0)
 	cmd.Flags().Var(&within, "within", "renew those that end within this time")
 	cmd.Flags().Var(&ttl, "ttl", "how long the new ones are valid (default: as long as the old ones were)")
 	cmd.RunE = func(cmd *cobra.Command, folders []string) error {
@@ -53,14 +53,20 @@ cannot be renewed does not stop the others; the exit status is 1 then.`,
 		if *output == outputJSON {
 			return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), renewed))
 		}
-		if len(renewed) == 0 {
-			_, failed := fmt.Fprintf(cmd.OutOrStdout(), "none of %d certificates ends within %s; nothing was renewed\n", len(found), &within)
-			return errors.Join(err, failed)
+		switch {
+		case len(renewed) == 0 && err == nil:
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "none of %d certificates ends within %s; nothing was renewed\n", len(found), &within)
+			return err
+		case len(renewed) == 0:
+			return err
 		}
 		return errors.Join(err, printCertificates(cmd.OutOrStdout(), *output, renewed))
 	}
 	return cmd
 }
+
+// renewWithin is how long before its end a certificate is renewed.
+const renewWithin = 30 * 24 * time.Hour
 
 // renewOne renews the certificate in a folder if it ends soon.
 func renewOne(a *authority.Authority, folder string, within, ttl time.Duration) (line certificateLine, due bool, err error) {
@@ -69,6 +75,12 @@ func renewOne(a *authority.Authority, folder string, within, ttl time.Duration) 
 	c, err := authority.ReadCertificate(path)
 	if err != nil || !authority.EndsWithin(c, within, now) {
 		return line, false, err
+	}
+	if last := a.Certificate(); !last.NotAfter.After(c.NotAfter) && authority.EndsWithin(last, min(within, renewWithin), now) {
+		return line, true, &api.Error{
+			Problem: api.Invalid, What: "it ends with its authority, on " + last.NotAfter.Format(time.DateOnly), Subject: path, Tried: "renewing it",
+			Next: "replace the authority: docs/security.md has the steps",
+		}
 	}
 	if c, err = a.Renew(folder, ttl, now); err != nil {
 		return line, true, err

@@ -40,6 +40,20 @@ func TestNextAfterInit(t *testing.T) {
 	}
 }
 
+// A certificate that ends with its authority cannot be renewed: the exit status says so to what runs the
+// command every day.
+func TestAuthorityThatEnds(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	ran(t, "pki", "init", "--dir", dir, "--cluster", "c", "--ttl", "20d")
+	ran(t, "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
+	if code, out, errs := pigeon(t, "pki", "renew", "--dir", dir); code != exitFailed || out != "" || !strings.Contains(errs, "it ends with its authority") {
+		t.Errorf("status %d, %q, %q", code, out, errs)
+	}
+	if out := ran(t, "pki", "renew", "--dir", dir, "--within", "10d"); !strings.Contains(out, "none of 1 certificates") {
+		t.Errorf("%q", out)
+	}
+}
+
 // A certificate is issued, shown, renewed when it is due, revoked, and then not renewed.
 func TestPKI(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
