@@ -13,12 +13,15 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-// waits is a log that reports when the store waits for JetStream.
+// waits is a log that reports when the store waits for JetStream, and then has a second report when it waits
+// no more.
 type waits chan struct{}
 
+func newWaits() waits { return make(waits, 2) }
+
 func (w waits) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte("JetStream is waited for")) {
-		close(w)
+	if bytes.Contains(line, []byte("JetStream is waited for")) || bytes.Contains(line, []byte("JetStream can be used")) {
+		w <- struct{}{}
 	}
 	return len(line), nil
 }
@@ -27,7 +30,7 @@ func (w waits) Write(line []byte) (int, error) {
 func TestServersThatJoin(t *testing.T) {
 	t.Parallel()
 	c := natsservertest.StartSome(t, 3, 2)
-	o, waiting := options(t, c.URL()), make(waits)
+	o, waiting := options(t, c.URL()), newWaits()
 	o.Replicas, o.Log = 3, slog.New(slog.NewTextHandler(waiting, nil))
 	opensWhen(t, o, waiting, func() { c.Start(2) })
 }
@@ -37,7 +40,7 @@ func TestServersThatJoin(t *testing.T) {
 func TestAServerThatStops(t *testing.T) {
 	t.Parallel()
 	plain := startPlain(t)
-	o, waiting := options(t, plain.ClientURL()), make(waits)
+	o, waiting := options(t, plain.ClientURL()), newWaits()
 	o.SyncAlways, o.Log = true, slog.New(slog.NewTextHandler(waiting, nil))
 	if err := plain.GlobalAccount().DisableJetStream(); err != nil {
 		t.Fatal(err)
@@ -90,6 +93,11 @@ func opensWhen(t *testing.T, o jetstore.Options, waiting waits, mend func()) {
 	mend()
 	if err := <-opened; err != nil {
 		t.Error(err)
+	}
+	select {
+	case <-waiting:
+	default:
+		t.Error("the log does not say that it waits no more")
 	}
 }
 

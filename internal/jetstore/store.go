@@ -88,6 +88,9 @@ func (s *Store) wait(ctx context.Context) error {
 	var cause error
 	for logged := false; ; {
 		err := s.check(ctx)
+		if err == nil && logged {
+			s.opts.Log.Info("JetStream can be used", "servers", s.opts.Redacted())
+		}
 		if refused, ok := errors.AsType[*api.Error](err); err == nil || ok && refused.Problem == api.Invalid {
 			return err
 		}
