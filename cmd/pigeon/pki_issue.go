@@ -78,6 +78,9 @@ func printIssued(out io.Writer, a *authority.Authority, i *authority.Issued, dir
 	} {
 		fmt.Fprintf(out, "%s: %s\n", f.setting, absolute(f.path))
 	}
+	if s.Role == authority.NATS && len(i.Certificate.DNSNames)+len(i.Certificate.IPAddresses) == 0 {
+		fmt.Fprintln(out, "\nIt names no host: neither daemons nor other servers connect to a NATS server with it. Issue another one with\n--host for each name or address at which they reach it.")
+	}
 	_, err := fmt.Fprintln(out, "\nOn another machine these are the paths there; copy crl.pem there after each 'pigeon pki revoke'.")
 	return err
 }

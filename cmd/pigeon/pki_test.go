@@ -40,6 +40,21 @@ func TestNextAfterInit(t *testing.T) {
 	}
 }
 
+// Clients of NATS check the host in a server's certificate: one without any is of no use.
+func TestServerWithoutHost(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pki")
+	ran(t, "pki", "init", "--dir", dir, "--cluster", "c")
+	const note = "It names no host"
+	if out := ran(t, "pki", "issue", "--dir", dir, "--role", "nats", "--name", "n1"); !strings.Contains(out, note) {
+		t.Errorf("without a host: %q", out)
+	}
+	for _, args := range [][]string{{"nats", "n2", "--host", "10.0.0.1"}, {"node", "n1"}} {
+		if out := ran(t, append([]string{"pki", "issue", "--dir", dir, "--role", args[0], "--name"}, args[1:]...)...); strings.Contains(out, note) {
+			t.Errorf("%v: %q", args, out)
+		}
+	}
+}
+
 // A certificate that ends with its authority cannot be renewed: the exit status says so to what runs the
 // command every day.
 func TestAuthorityThatEnds(t *testing.T) {
