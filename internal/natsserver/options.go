@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -191,13 +192,25 @@ func (o Options) jetStream(s *server.Options) error {
 	if err := files.Keep(abs, files.Private, o.Log, server.JetStreamStoreDir); err != nil {
 		return err
 	}
-	if err := checkStore(filepath.Join(abs, server.JetStreamStoreDir)); err != nil {
+	store := filepath.Join(abs, server.JetStreamStoreDir)
+	if err := checkStore(store); err != nil {
 		return err
+	}
+	if s.Cluster.Name != "" && ofOneAlone(store) {
+		return fmt.Errorf("store_dir %s has the streams of a server that was alone: one of a cluster deletes them, as the cluster does not know them; replicated journals are among them. Start it without a cluster, or give it an empty store_dir if nothing there is needed", abs)
 	}
 	s.StoreDir, s.JetStream = abs, true
 	s.JetStreamMaxStore = cmp.Or(o.MaxStore, s.JetStreamMaxStore, defaultMaxStore)
 	s.JetStreamMaxMemory = cmp.Or(s.JetStreamMaxMemory, maxMemory)
 	return o.sync(s)
+}
+
+// ofOneAlone reports whether a folder has streams, and not what each server of a cluster keeps about those of
+// the cluster.
+func ofOneAlone(folder string) bool {
+	streams, err := filepath.Glob(filepath.Join(folder, "*", "streams", "*"))
+	_, meta := os.Stat(filepath.Join(folder, "$SYS", "_js_", "_meta_"))
+	return err == nil && len(streams) > 0 && errors.Is(meta, fs.ErrNotExist)
 }
 
 // checkStore makes the folder in which JetStream keeps its streams, and returns why nothing can be

@@ -228,3 +228,41 @@ func TestUnusableStoreEndsTheStart(t *testing.T) {
 		})
 	}
 }
+
+// A server that kept streams alone does not start as one of a cluster, which would delete them; one that was
+// of a cluster does.
+func TestStreamsOfAServerThatWasAlone(t *testing.T) {
+	o := natsserver.Default()
+	o.Name, o.Listen, o.JetStream, o.StoreDir, o.Log = "n1", "127.0.0.1:0", true, t.TempDir(), daemontest.Log(t)
+	start := func() (*natsserver.Server, error) { return natsserver.Start(o) }
+	alone, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := jetstore.Open(t.Context(), jetstore.Options{Access: notice.Access{URL: alone.URL()}, Name: "the test", Cluster: "c", Replicas: 1, Log: daemontest.Log(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := alone.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.ClusterName, o.ClusterListen, o.Routes = "c", "127.0.0.1:0", []string{"127.0.0.1:1"}
+	clustered, err := start()
+	if err == nil {
+		_ = clustered.Close() // the test has failed
+	}
+	if err == nil || !strings.Contains(err.Error(), o.StoreDir) || !strings.Contains(err.Error(), "was alone") {
+		t.Errorf("as one of a cluster: %v", err)
+	}
+	o.StoreDir = t.TempDir()
+	for range 2 {
+		s, err := start()
+		if err != nil {
+			t.Fatalf("a server that was always one of a cluster: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

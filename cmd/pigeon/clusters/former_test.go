@@ -59,6 +59,8 @@ func TestReplicasStayWithTheirNames(t *testing.T) {
 		"without the role":    {three("c", 3, "nats, master"), head + fmt.Sprintf(server, "a", 1, "master") + fmt.Sprintf(server, "b", 2, "nats"), `the NATS server of host "a" is left out`},
 		"it keeps nothing":    {three("c", 3, "nats"), three("d", 4, "nats"), ""},
 		"without standbys":    {three("c", 3, "nats, master"), three("d", 4, "nats"), ""},
+		"one becomes three":   {head + fmt.Sprintf(server, "a", 1, "nats, master"), three("c", 3, "nats, master"), `the NATS server of host "a" was alone`},
+		"one keeps nothing":   {head + fmt.Sprintf(server, "a", 1, "nats"), three("c", 3, "nats, master"), ""},
 		"there was no server": {head, three("d", 4, "nats, master"), ""},
 	} {
 		folder := t.TempDir()

@@ -12,7 +12,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
-// KeepsReplicas refuses a plan without a NATS server that the plan in the folder has. Leaderships and
+// KeepsReplicas refuses a plan without a NATS server that the plan in the folder has, and one with several
+// where that has one: a server of a cluster deletes what it kept alone. Leaderships and
 // journals have their replicas on servers by name: a server of another name gets none of them, so that
 // after the next loss two servers are left of which only one has them, and no process leads.
 func (p *Plan) KeepsReplicas(folder string) error {
@@ -25,8 +26,16 @@ func (p *Plan) KeepsReplicas(folder string) error {
 	}
 	for _, d := range found {
 		own := filepath.Join(folder, hostsFolder, d.Name())
+		kept, alone := keptReplicas(own)
+		if kept && alone && len(p.servers()) > 1 {
+			return &api.Error{
+				Problem: api.Invalid, Subject: p.Inventory.File(), Tried: "comparing it with the plan in " + folder,
+				What: fmt.Sprintf("the NATS server of host %q was alone and becomes one of %d, which do not take over its leaderships and journals", d.Name(), len(p.servers())),
+				Next: "keep one server; or let all jobs end, remove the cluster ('pigeon cluster remove' with the former inventory), delete " + filepath.Join(folder, hostsFolder) + ", and apply this one",
+			}
+		}
 		still := slices.ContainsFunc(p.Hosts, func(h *HostPlan) bool { return h.Host.Name == d.Name() && h.Host.Has(hosts.NATS) })
-		if still || !keptReplicas(own) {
+		if still || !kept {
 			continue
 		}
 		return &api.Error{
@@ -38,19 +47,30 @@ func (p *Plan) KeepsReplicas(folder string) error {
 	return nil
 }
 
+// servers returns the hosts with NATS servers.
+func (p *Plan) servers() (list []*HostPlan) {
+	for _, h := range p.Hosts {
+		if h.Host.Has(hosts.NATS) {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
 // keptReplicas reports whether the settings of the NATS server of a host, in the folder of a plan, have
-// JetStream.
-func keptReplicas(folder string) bool {
+// JetStream, and whether it is the only server.
+func keptReplicas(folder string) (kept, alone bool) {
 	prefix, planned := formerPrefix(folder)
 	if !planned {
-		return false
+		return false, false
 	}
 	text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(paths{prefix}.settings(hosts.NATS))))
 	if err != nil {
-		return false // it has no server
+		return false, false // it has no server
 	}
 	var settings struct {
-		JetStream bool `yaml:"jetstream"`
+		JetStream bool   `yaml:"jetstream"`
+		Listen    string `yaml:"cluster_listen"`
 	}
-	return yaml.Unmarshal(text, &settings) == nil && settings.JetStream
+	return yaml.Unmarshal(text, &settings) == nil && settings.JetStream, settings.Listen == ""
 }
