@@ -72,8 +72,10 @@
 //     the process ends.
 //   - Something acknowledged is damaged or missing: Open refuses and names the
 //     file, the numbers of the batches and the jobs that can be read.
-//   - Only values of ended jobs are damaged: the journal opens, logs it, and leaves
-//     these jobs out.
+//   - Only ended jobs are damaged: the journal opens, logs it, and leaves these jobs
+//     out. When the store cannot merge a table because of it, or their index cannot be
+//     read, the damaged parts are removed (repair.go); the keys of these jobs are still
+//     refused until their retention is over.
 //   - Another process holds the folder: Open refuses and names it.
 //
 // docs/adr/0007-journal.md records why it is built on pebble and how it is laid

@@ -17,7 +17,7 @@ type Journal struct {
 	ended  endedJobs
 	space  space
 
-	// reading is held by readers of the store, and by Close while it closes the store.
+	// reading is held by readers of the store, by Close while it closes the store, and by a repair.
 	reading     sync.RWMutex
 	store       backing // appended to by the committer alone
 	storeClosed bool    // guarded by reading

@@ -39,6 +39,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 		return nil, nil, err
 	}
 	j := &Journal{dir: dir, opts: o, lock: lock, queue: newQueue(dir, o.MaxQueued)}
+	j.ended.dir, j.ended.log, j.ended.met = dir, o.Logger, make(chan met, 1)
 	r := &recovery{fs: o.FS, dir: dir, mark: mark, life: o.Life, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
 	inFolder := o.Replica == nil
 	if mark.version > 0 && inFolder {
@@ -70,6 +71,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 
 func (j *Journal) openStore(so store.Options) (backing, error) {
 	so.FS, so.Broken, so.Logger = j.opts.FS, j.queue.fail, j.opts.Logger
+	so.Damaged = func(err error) { j.ended.meet(err, true) }
 	s, err := j.opts.openStore(j.dir, j.lock.lock, so)
 	if err == nil {
 		return s, nil
@@ -112,14 +114,13 @@ func (j *Journal) begin(r *recovery) error {
 		return err
 	}
 	j.queue.nextSeq = rep.Incarnation << countBits
-	j.ended.dir, j.ended.store, j.ended.keep, j.ended.most = j.dir, j.store, j.opts.Retention, int64(j.opts.MaxEnded)
-	j.ended.age.elapsed, j.ended.log = j.opts.Elapsed, j.opts.Logger
+	j.ended.store, j.ended.keep, j.ended.most, j.ended.age.elapsed = j.store, j.opts.Retention, int64(j.opts.MaxEnded), j.opts.Elapsed
 	if err := j.ended.loadAge(j.opts.Now()); err != nil {
 		return errors.Join(damage(j.dir, err, nil), w.close())
 	}
 	j.commit = &committer{
 		queue: j.queue, store: j.store, noSync: j.opts.NoSync, now: j.opts.Now, stopped: make(chan struct{}),
-		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),
+		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, readers: &j.reading, byJob: make(map[*liveJob]int),
 	}
 	j.commit.batch.Set(metaKey(incarnation), binary.BigEndian.AppendUint64(nil, rep.Incarnation))
 	if rep.Incarnation == 1 {
@@ -129,7 +130,13 @@ func (j *Journal) begin(r *recovery) error {
 		rep.ReportKey = launchsecret.NewKey()
 		j.commit.batch.Set(metaKey(reportKey), rep.ReportKey[:])
 	}
-	if err := j.guarded(func() error { return j.commit.appendBatch(true) }); err != nil {
+	begin := func() error {
+		if err := j.commit.appendBatch(true); err != nil {
+			return err
+		}
+		return j.commit.continueRepair()
+	}
+	if err := j.guarded(begin); err != nil {
 		err = folderErr(j.dir, "starting an incarnation", err)
 		if j.Err() == nil { // what was appended to a broken store may still be acknowledged in the witness
 			err = errors.Join(err, w.close())

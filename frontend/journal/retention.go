@@ -23,6 +23,8 @@ type endedJobs struct {
 	count endedCount
 	log   *slog.Logger
 	told  sync.Once // that some of it is damaged
+	met   chan met  // damage to be repaired, of size 1
+	stuck bool      // the committer could not repair the index
 }
 
 // expired returns the age before which ended jobs are removed.
@@ -66,6 +68,16 @@ func (e *endedJobs) isDamage(err error) bool {
 	return ok
 }
 
+// meet has the committer repair damage that was met. It may be called from any goroutine.
+func (e *endedJobs) meet(err error, merging bool) {
+	if d, ok := errors.AsType[*store.DamageError](err); ok {
+		select {
+		case e.met <- met{d, merging}:
+		default: // the store will meet it again, as the sweep will
+		}
+	}
+}
+
 const (
 	// sweepEvery is the least time between two sweeps for expired jobs.
 	sweepEvery = time.Second
@@ -104,6 +116,9 @@ func (s *sweep) expire(b *store.Batch) (bool, error) {
 	err := s.removeBefore(b, s.jobs.expired(), &n, sweepJobs, &s.jobs.count.expired)
 	if more := s.jobs.count.kept.Load() - s.jobs.most; err == nil && more > 0 {
 		err = s.removeBefore(b, now-int64(neverTooMany), &n, min(n+int(more), sweepJobs), &s.jobs.count.overLimits)
+	}
+	if s.jobs.isDamage(err) && !s.jobs.stuck { // of the index: the jobs behind it would never be forgotten
+		s.jobs.meet(err, false)
 	}
 	if errors.Is(err, errSweepFull) || s.jobs.isDamage(err) {
 		err = nil

@@ -21,6 +21,9 @@ type Options struct {
 	// Broken is called when the store fails for good, from any goroutine, while a
 	// call of the store may be blocked forever. It must not block.
 	Broken func(error)
+	// Damaged is called when the store, which goes on, has met damage while it merged tables: with a
+	// *DamageError, from any goroutine. It must not block. nil is Broken.
+	Damaged func(error)
 	// Logger gets the store's own lines, most of them at debug level.
 	Logger *slog.Logger
 	// MemtableBytes is how many bytes the store keeps in memory before it writes a table;
@@ -164,30 +167,6 @@ func (d *Disk) Memory() uint64 {
 
 // Close writes to the disk what was appended and closes the store.
 func (d *Disk) Close() error { return asDamage(d.db.Close()) }
-
-// DamageError reports that bytes that had been written whole no longer are.
-type DamageError struct {
-	File string // "" when the store does not name one
-	Err  error
-}
-
-// Error returns the text of the store's error.
-func (e *DamageError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the store's own error.
-func (e *DamageError) Unwrap() error { return e.Err }
-
-// asDamage turns an error by which the store reports damage into a DamageError.
-func asDamage(err error) error {
-	if err == nil || !pebble.IsCorruptionError(err) {
-		return err
-	}
-	d := &DamageError{Err: err}
-	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
-		d.File = info.Path
-	}
-	return d
-}
 
 // DirLock is the right of this process to use a folder. It ends with the process.
 type DirLock struct{ lock *pebble.Lock }

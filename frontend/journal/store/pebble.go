@@ -30,7 +30,7 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 	if o.MemtableBytes == 0 {
 		o.MemtableBytes = memtableBytes
 	}
-	stalls := rate.Sometimes{Interval: time.Minute}
+	stalls, damages := rate.Sometimes{Interval: time.Minute}, rate.Sometimes{Interval: time.Minute}
 	po := &pebble.Options{
 		FS:                          storeFS{o.FS, broken},
 		FormatMajorVersion:          pebble.FormatWALSyncChunks, // its log chunks carry what was synced before them
@@ -41,7 +41,14 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 		EventListener: &pebble.EventListener{
 			// The store would try again at once and forever. Its goroutine ends here
 			// instead, and its deferred functions release its locks.
-			BackgroundError: func(err error) { broken(err); runtime.Goexit() },
+			BackgroundError: func(err error) {
+				if o.Damaged != nil && pebble.IsCorruptionError(err) {
+					o.Damaged(asDamage(err)) // the store leaves the damaged tables alone for minutes
+					return
+				}
+				broken(err)
+				runtime.Goexit()
+			},
 			// Nothing is journaled meanwhile, and no error says so.
 			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 				stalls.Do(func() {
@@ -49,7 +56,9 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 				})
 			},
 			// The reader of the damaged part gets the error as well.
-			DataCorruption: func(info pebble.DataCorruptionInfo) { o.Logger.Error("journal store: " + info.String()) },
+			DataCorruption: func(info pebble.DataCorruptionInfo) {
+				damages.Do(func() { o.Logger.Error("journal store: " + info.String()) })
+			},
 		},
 	}
 	for i := range po.Levels {
