@@ -75,7 +75,8 @@
 //   - Only ended jobs are damaged: the journal opens, logs it, and leaves these jobs
 //     out. When the store cannot merge a table because of it, or their index cannot be
 //     read, the damaged parts are removed (repair.go); the keys of these jobs are still
-//     refused until their retention is over.
+//     refused until their retention is over. A replicated journal makes its copy again
+//     at the next opening instead.
 //   - Another process holds the folder: Open refuses and names it.
 //
 // docs/adr/0007-journal.md records why it is built on pebble and how it is laid

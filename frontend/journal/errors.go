@@ -93,6 +93,16 @@ func damageErr(dir, file, what string, lost []string) *api.Error {
 			dir, dir, nameSome(lost))}
 }
 
+// damagedCopyErr is for a replicated journal of which this host's copy is damaged.
+func damagedCopyErr(dir string, err error) error {
+	what := err.Error()
+	if e, ok := errors.AsType[*api.Error](err); ok {
+		what = e.Subject + ": " + e.What
+	}
+	return &api.Error{Problem: api.Internal, Subject: "copy of the journal in " + dir, What: what, Tried: "reading the journal at the start; no record was changed",
+		Next: "start the frontend again: it makes the copy again from the stream, and nothing is lost"}
+}
+
 // damagedJobErr is for a user who names an ended job of which what is kept is damaged. The journal's other
 // jobs are not affected; the log says what to do about the file.
 func damagedJobErr(id sched.JobID) error {

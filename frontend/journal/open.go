@@ -55,6 +55,9 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 	if mark.version == 0 || !inFolder { // a store without a mark is one whose first opening did not end
 		err = r.read(j.store)
 	}
+	if err != nil && !inFolder && o.Replica.Damaged() {
+		err = damagedCopyErr(dir, err)
+	}
 	if err == nil {
 		err = j.begin(r)
 	}

@@ -1,10 +1,12 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -199,4 +201,46 @@ func TestAStreamThatLostItsEnd(t *testing.T) {
 	if !strings.Contains(e.What, "cannot be read") || !strings.Contains(e.Subject, "stream") || strings.Contains(e.Next, "mv ") {
 		t.Fatalf("the refusal is %v", e)
 	}
+}
+
+// TestDamagedCopyIsMadeAgain: a replicated journal with damage in its copy on this host is refused once, without
+// advice to give jobs up; the next opening has all jobs, from the stream.
+func TestDamagedCopyIsMadeAgain(t *testing.T) {
+	js, dir := jetStream(t), t.TempDir()
+	var log bytes.Buffer
+	begin := func() (*Journal, *kept, error) {
+		s, err := openReplica(js, "f", dir, func(o *replica.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		must(t, err)
+		j, _, got, err := tryOpen(dir, Options{Frontend: "f", Replica: s})
+		return j, got, err
+	}
+	const jobs = 300
+	j, _, err := begin()
+	must(t, err)
+	for i := range jobs {
+		must(t, appendWait(j, accept(fmt.Sprint("job-", i), 20)))
+	}
+	for range 2 { // the second opening writes what is in the log to a table
+		must(t, j.Close())
+		j, _, err = begin()
+		must(t, err)
+	}
+	must(t, j.Close())
+	flip(t, filepath.Join(dir, "stream", "copy"), 8_000, 25)
+	_, _, err = begin()
+	if err == nil {
+		t.Fatal("the damage was not met")
+	}
+	if e := fourParts(t, err); !strings.Contains(e.Next, "start the frontend again") || strings.Contains(e.Error(), "loses") {
+		t.Errorf("the refusal is %v", err)
+	}
+	j, got, err := begin()
+	must(t, err)
+	if n := len(got.subs); n != jobs {
+		t.Errorf("%d of %d jobs are there", n, jobs)
+	}
+	if !strings.Contains(log.String(), "made again from the stream") {
+		t.Errorf("the log is %s", log.String())
+	}
+	must(t, j.Close())
 }

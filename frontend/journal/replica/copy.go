@@ -45,6 +45,9 @@ func (s *Store) openCopy() (of string, err error) {
 	if s.lock, err = store.Lock(s.opts.FS, s.opts.Dir); err != nil {
 		return "", fmt.Errorf("the copy of the journal in %s is in use by another process: %w", s.opts.Dir, err)
 	}
+	if s.copyIsMarked() {
+		return "", s.emptyCopy("it is damaged")
+	}
 	err = s.openDisk()
 	if err == nil {
 		var v []byte
@@ -57,6 +60,46 @@ func (s *Store) openCopy() (of string, err error) {
 		return "", err
 	}
 	return "", s.emptyCopy(err.Error())
+}
+
+// damagedMark is the file in the folder of a copy in which damage was met. The next opening discards the copy
+// and makes it again from the stream, which has all of it.
+const damagedMark = "DAMAGED"
+
+// copyBroke is called by the store of the copy when it fails for good.
+func (s *Store) copyBroke(err error) {
+	s.broke.Store(true)
+	s.fail(s.marked(err))
+}
+
+// givesUp ends the store when its copy is damaged, which no further try would change. The next opening makes
+// the copy again.
+func (s *Store) givesUp(err error) bool {
+	if d, ok := errors.AsType[*store.DamageError](err); !ok || d.File == "" {
+		return false
+	}
+	s.cancel(s.marked(err))
+	s.fail(err)
+	return true
+}
+
+// marked marks the copy if the error is damage to a file of it, and returns the error.
+func (s *Store) marked(err error) error {
+	if d, ok := errors.AsType[*store.DamageError](err); ok && d.File != "" && !s.met.Swap(true) {
+		if marking := store.WriteFile(s.opts.FS, filepath.Join(s.folder(), damagedMark), "met on "+d.File+"\n"); marking != nil {
+			s.opts.Log.Debug("marking a damaged copy", "error", marking)
+		}
+	}
+	return err
+}
+
+// Damaged reports whether damage to the copy was met. It is made again at the next opening.
+func (s *Store) Damaged() bool { return s.met.Load() }
+
+// copyIsMarked reports whether the store of the copy met damage before.
+func (s *Store) copyIsMarked() bool {
+	_, err := s.opts.FS.Stat(filepath.Join(s.folder(), damagedMark))
+	return err == nil
 }
 
 // reasonFor returns why a copy of another stream, or of none, is discarded: "" for none.

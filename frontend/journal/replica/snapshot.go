@@ -96,7 +96,7 @@ func (s *Store) snapshotOrPause(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		return true
-	case ended(ctx):
+	case s.givesUp(err), ended(ctx):
 		return false
 	}
 	s.opts.Log.Warn("a snapshot of the journal failed; its stream grows until one is made, and is tried again", "stream", s.name, "error", err)
@@ -126,19 +126,19 @@ func (s *Store) snapshot(ctx context.Context) error {
 	// The scan may see a later state; the header states which.
 	r, w := io.Pipe()
 	var header snapshotHeader
+	var reading error // the copy
 	done := make(chan struct{})
 	pending := fmt.Sprintf("%snew-%x", objectPrefix(s.opts.Frontend), s.writer)
 	go func() {
 		defer close(done)
-		var err error
-		header, err = s.writeSnapshot(w)
-		w.CloseWithError(err)
+		header, reading = s.writeSnapshot(w)
+		w.CloseWithError(reading)
 	}()
 	info, err := bucket.Put(ctx, jetstream.ObjectMeta{Name: pending, Opts: &jetstream.ObjectMetaOptions{ChunkSize: chunkBytes}}, r)
 	_ = r.CloseWithError(errors.Join(err, io.ErrClosedPipe)) // ends the writer when the object store did not read to the end
 	<-done
 	if err != nil {
-		return err
+		return errors.Join(err, reading)
 	}
 	if err := bucket.UpdateMeta(ctx, pending, jetstream.ObjectMeta{Name: objectName(s.opts.Frontend, header.Sequence)}); err != nil && !errors.Is(err, jetstream.ErrObjectAlreadyExists) {
 		return err

@@ -29,6 +29,7 @@ type Store struct {
 	disk     *store.Disk
 	diskLock *store.DirLock
 	broke    atomic.Bool // the copy cannot be written or closed any more
+	met      atomic.Bool // damage to the copy was met
 
 	ctx    context.Context // of all calls after Lead; its cause is why this process must not write
 	cancel context.CancelCauseFunc
@@ -178,22 +179,19 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// copyBroke is called by the store of the copy when it fails for good.
-func (s *Store) copyBroke(err error) {
-	s.broke.Store(true)
-	s.fail(err)
-}
-
 // Abandon ends every call in progress, and refuses every later one, with the reason. What these
 // calls wrote may be in the stream or not.
 func (s *Store) Abandon(reason error) { s.cancel(reason) }
 
 // Get returns the value under the key, nil when there is none.
-func (s *Store) Get(key []byte) ([]byte, error) { return s.disk.Get(key) }
+func (s *Store) Get(key []byte) ([]byte, error) {
+	v, err := s.disk.Get(key)
+	return v, s.marked(err)
+}
 
 // Scan calls visit with the keys from one, included, to another, excluded, in their order.
 func (s *Store) Scan(from, to []byte, visit func(key, value []byte) error) error {
-	return s.disk.Scan(from, to, visit)
+	return s.marked(s.disk.Scan(from, to, visit))
 }
 
 // Space returns how many bytes the copy occupies, and how many are free: on this host's disk or in
