@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/relay"
@@ -158,4 +161,56 @@ func TestApplicationAway(t *testing.T) {
 	daemontest.Await(t, "all messages", func() bool { return len(a.got()) >= 20 })
 	wantMessages(t, a.got(), 20)
 	daemontest.Await(t, "all are counted as delivered", func() bool { return f.MessageStats() == relay.Stats{Delivered: 20} })
+}
+
+// TestRegistrationsAtOnce: of several registrations of an application at once, the one that takes effect is also
+// the one that a restart finds.
+func TestRegistrationsAtOnce(t *testing.T) {
+	t.Parallel()
+	const apps = 300
+	w := newWorld(t)
+	w.master()
+	f := w.frontend(func(c *frontend.Config) { c.NoSync = true })
+	at := map[string]*application{}
+	for range 6 {
+		a := newApplication(t, "127.0.0.1:0")
+		at[a.address] = a
+	}
+	for i := range apps {
+		var calls sync.WaitGroup
+		for address := range at {
+			calls.Go(func() {
+				if err := f.RegisterFrontend(t.Context(), fmt.Sprint("app-", i), address); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		if err := f.FrontendMessage(t.Context(), fmt.Sprint("app-", i), wire.TaskRef{Task: fmt.Sprint(i), Job: "j", App: "app"}, 5, []byte("m")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delivered := func() (n int) {
+		for _, a := range at {
+			n += len(a.got())
+		}
+		return n
+	}
+	daemontest.Await(t, "all messages are delivered", func() bool { return delivered() == apps })
+	f.process.Stop()
+	j, rep, err := journal.Open(f.cfg.Data, journal.Options{Frontend: f.cfg.ID}, func(*journal.Job) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for address, a := range at {
+		for _, line := range a.got() {
+			app, _, _ := strings.Cut(line, " ")
+			if kept := rep.Apps["app-"+app]; kept != address {
+				t.Errorf("the messages of application %s are sent to %s, and after a restart to %s", app, address, kept)
+			}
+		}
+	}
 }

@@ -25,16 +25,8 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	if err := lookup.Hosts(net.DefaultResolver.LookupHost).CheckNamed(ctx, address); err != nil {
 		return err
 	}
-	evicted, err := srv.listeners.Register(app, address)
-	if err != nil {
-		return err
-	}
-	records := []journal.Record{{Kind: journal.AppAt, App: app, Socket: address}}
-	if evicted != "" {
-		records = append(records, journal.Record{Kind: journal.AppAt, App: evicted})
-	}
 	done := make(chan error, 1)
-	if err := srv.journal.Append(records, func(err error) { done <- err }); err != nil {
+	if err := srv.register(app, address, func(err error) { done <- err }); err != nil {
 		return err
 	}
 	select {
@@ -43,6 +35,22 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	case <-ctx.Done():
 		return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("application %q", app), Tried: "registering it", Next: "register it again"}
 	}
+}
+
+// register sets where an application listens, and has the journal keep it; done is called when it is on the
+// disk. The journal has registrations in the order in which they take effect.
+func (srv *schedulerService) register(app, address string, done func(error)) error {
+	srv.registering.Lock()
+	defer srv.registering.Unlock()
+	evicted, err := srv.listeners.Register(app, address)
+	if err != nil {
+		return err
+	}
+	records := []journal.Record{{Kind: journal.AppAt, App: app, Socket: address}}
+	if evicted != "" {
+		records = append(records, journal.Record{Kind: journal.AppAt, App: evicted})
+	}
+	return srv.journal.Append(records, done)
 }
 
 // FrontendMessage queues a backend's message for its application. A node monitor has

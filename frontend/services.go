@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
@@ -38,6 +39,7 @@ type schedulerService struct {
 	journal       *journal.Journal
 	scope         sched.JobScope // of the ids of its jobs
 	listeners     *listeners.Listeners
+	registering   sync.Mutex // held while a listener is set and appended to the journal
 	applications  *applications
 	history       *usage.Keeper
 	events        *events.Ring
