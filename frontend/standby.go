@@ -325,7 +325,8 @@ func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *r
 	b.f.life.OnClose(func() error { // after the journal's, so that everything is written when another takes over
 		resigning, cancel := context.WithTimeout(context.Background(), resignPatience)
 		defer cancel()
-		if err := candidate.Resign(resigning); err != nil {
+		led := b.token != 0 || candidate.Leads()
+		if err := candidate.Resign(resigning); err != nil && led {
 			b.f.log.Info("the frontend's name lapses by itself", "error", err)
 		}
 		end()

@@ -1,10 +1,12 @@
 package frontend_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -97,6 +99,31 @@ func TestAServerThatStartsAgainBeforeTheFrontendIsACandidate(t *testing.T) {
 	c.Start(0)
 	if err := errors.Join(<-ended, f.Close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A standby that never led logs no lapse of a name that it did not have, when it stops without servers.
+func TestAStandbyHasNoNameThatLapses(t *testing.T) {
+	t.Parallel()
+	c := natsservertest.Start(t, 1, func(o *natsserver.Options) { o.MaxStore = 512 << 20 })
+	w := &shared{&world{t: t, natsURL: c.URL(), masters: []string{"127.0.0.1:1"}}, c.URL()}
+	cfg := w.settings()
+	w.replicated(&cfg)
+	var log bytes.Buffer // written by one handler, which locks
+	f, err := frontend.New(cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.AwaitName(ctx, func() { c.Stop(0) }) }()
+	daemontest.Await(t, "the frontend is a candidate", func() bool { return f.Awaits() || len(ended) > 0 })
+	stop()
+	if err := errors.Join(<-ended, f.Close()); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(log.String(), "lapses") {
+		t.Errorf("the log is %s", log.String())
 	}
 }
 
