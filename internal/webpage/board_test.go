@@ -155,6 +155,35 @@ func TestViewersAreBounded(t *testing.T) {
 	}
 }
 
+// One user has half of the viewers at most; others still see the page, and the user does again when one of
+// these viewers has ended.
+func TestViewersOfAUserAreBounded(t *testing.T) {
+	p := New(Place{Name: "f-0", Source: &changing{}})
+	alice := as(t, p, identity.Principal{Name: "alice", Role: identity.User, Proof: identity.Token})
+	bob := as(t, p, identity.Principal{Name: "bob", Role: identity.User, Proof: identity.Token})
+	status := func(address string) (int, string) {
+		answer, err := http.Get(address + "/page/events") //nolint:noctx // of a test
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, _ := bufio.NewReader(answer.Body).ReadString('\n')
+		return answer.StatusCode, text
+	}
+	_, end := stream(t, alice)
+	for range MaxViewers/userPart - 1 {
+		stream(t, alice)
+	}
+	if code, text := status(alice); code != http.StatusServiceUnavailable || !strings.Contains(text, fmt.Sprintf("%d browsers of alice", MaxViewers/userPart)) {
+		t.Errorf("alice: %d %s", code, text)
+	}
+	if code, text := status(bob); code != http.StatusOK {
+		t.Errorf("bob: %d %s", code, text)
+	}
+	end()
+	await.Until(t, "alice sees the page again", func() bool { code, _ := status(alice); return code == http.StatusOK })
+}
+
 // Rows that are gone are remembered up to a limit; a viewer that is further behind receives
 // everything.
 func TestRowsForget(t *testing.T) {

@@ -81,15 +81,19 @@ func textOf[T any](r *row[T]) json.RawMessage { return r.text }
 // events streams the state to a viewer.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	who := identity.From(r.Context())
+	user := ""
+	if who.Role == identity.User {
+		user = who.Name
+	}
 	err := access.About(access.Allow(who, access.SeeCluster), "the page of this cluster", "sending its state")
 	if err == nil {
-		err = p.board.enter()
+		err = p.board.enter(user)
 	}
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	defer p.board.leave()
+	defer p.board.leave(user)
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
