@@ -49,7 +49,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	if err != nil {
 		return nil, err
 	}
-	if e.ended && !s.status.State.Ended() { // while the masters were asked: what they answered is over
+	if e.gone || e.ended && !s.status.State.Ended() { // while the masters were asked: what they answered is over
 		return srv.Explain(ctx, name)
 	}
 	e.Status, e.TraceURL = s.status, srv.cfg.traceURL(e.Trace)
@@ -101,6 +101,7 @@ type reasons struct {
 	class sched.Class // of the job now
 	here  bool        // some of its tasks are held here or bound from here
 	ended bool        // the job
+	gone  bool        // the job has left memory: the journal has what is left of it
 }
 
 // unreported is the reason while masters and nodes have not reported about a job.
@@ -113,11 +114,11 @@ func (r reasons) unreported(s *api.Status) bool { return !r.here && s.Running ==
 // reasons returns how the class of a job was found, which of its tasks are held here or
 // bound from here, and the failed tasks.
 func (o *owner) reasons(id sched.JobID) reasons {
-	e := &api.Explanation{Groups: []api.GroupShare{}}
 	j := o.jobs.Known(id)
 	if j == nil {
-		return reasons{Explanation: e}
+		return reasons{gone: true}
 	}
+	e := &api.Explanation{Groups: []api.GroupShare{}}
 	e.Trace = j.TraceID()
 	if sentence := j.ClassSentence(); sentence != "" {
 		e.Why, e.ClassReason = append(e.Why, sentence), j.Submission.Why
@@ -127,5 +128,5 @@ func (o *owner) reasons(id sched.JobID) reasons {
 	j.AddLaunchTimes(tasks)
 	e.Tasks = append(tasks, o.jobs.EndedTasks(j, jobs.ExplainedTasks-len(tasks))...)
 	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
-	return reasons{e, j.Class(), len(why) > 0, j.Status.State.Ended()}
+	return reasons{Explanation: e, class: j.Class(), here: len(why) > 0, ended: j.Status.State.Ended()}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
@@ -59,5 +60,28 @@ func TestExplainAJobThatEndsMeanwhile(t *testing.T) {
 	}
 	if group.views.Load() != 1 {
 		t.Errorf("the master was asked %d times", group.views.Load())
+	}
+}
+
+// The explanation of a job that ends and leaves memory while the masters are asked is that of its end, from the
+// journal.
+func TestExplainAJobThatLeavesMemoryMeanwhile(t *testing.T) {
+	t.Parallel()
+	group, f := withCountingGroup(t, func(c *frontend.Config) { c.MaxEnded = 1 })
+	group.viewed = func() {
+		for _, job := range []string{"job", "later", "last"} {
+			if s, err := f.Cancel(context.Background(), job); err != nil || s.State != api.StateCancelled {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}
+	}
+	for _, job := range []string{"job", "later", "last"} {
+		if _, _, err := f.Submit(t.Context(), sleeps(job, 1, time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := f.Explain(t.Context(), "job")
+	if err != nil || e.Status.State != api.StateCancelled || strings.Contains(strings.Join(e.Why, " "), "No daemon has reported yet") {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
