@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // position is a place in a stream: a whole batch, or an opening, ends there.
@@ -68,8 +70,40 @@ const damagedMark = "DAMAGED"
 
 // copyBroke is called by the store of the copy when it fails for good.
 func (s *Store) copyBroke(err error) {
-	s.broke.Store(true)
+	if s.broke.CompareAndSwap(nil, &err) {
+		close(s.copyGone)
+	}
 	s.fail(s.marked(err))
+}
+
+// toCopy appends a batch to the copy. On a disk that is full or fails, the store of the copy ends the goroutine
+// that calls it, or blocks it forever; this returns why.
+func (s *Store) toCopy(b *store.Batch) error {
+	done := make(chan error, 1)
+	disk := s.disk
+	go func() {
+		err := store.ErrEnded
+		defer func() { done <- err }()
+		err = disk.Append(b, false)
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-s.copyGone:
+	}
+	if why := s.broke.Load(); why != nil {
+		return s.copyErr(*why)
+	}
+	return err
+}
+
+// copyErr is for a copy that cannot be written. The stream is not affected.
+func (s *Store) copyErr(err error) error {
+	next := "check the disk, and start the frontend again: it makes the copy again from the stream"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		next = "make room on the disk, and start the frontend again: the stream has everything that was acknowledged"
+	}
+	return &api.Error{Problem: api.Internal, Subject: "copy of the journal in " + s.folder(), What: "its store failed: " + err.Error(), Tried: "writing there what the stream has; nothing is lost", Next: next}
 }
 
 // givesUp ends the store when its copy is damaged, which no further try would change. The next opening makes
@@ -119,6 +153,9 @@ func (s *Store) openDisk() error {
 		return fmt.Errorf("the copy of the journal in %s is in use by another process: %w", s.folder(), err)
 	}
 	d, err := store.Open(s.folder(), lock, store.Options{FS: s.opts.FS, Logger: s.opts.Log, Broken: s.copyBroke})
+	if why := s.broke.Load(); err != nil && why != nil {
+		return s.copyErr(*why) // it may hold the lock
+	}
 	if err != nil {
 		return errors.Join(err, lock.Release())
 	}
@@ -157,7 +194,7 @@ func (s *Store) apply(changes []byte, at position) error {
 		return err
 	}
 	s.batch.Set(positionKey, at.encode(s.id))
-	if err := s.disk.Append(&s.batch, false); err != nil {
+	if err := s.toCopy(&s.batch); err != nil {
 		return err
 	}
 	s.applied = at

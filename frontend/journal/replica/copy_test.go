@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -62,4 +65,48 @@ func TestADamagedCopyMakesNoSnapshot(t *testing.T) {
 	}
 	_ = a.Close()
 	equal(t, lead(t, o), want)
+}
+
+// fullDiskChild is set in the process of a test that ends with a broken store, whose goroutines stay.
+const fullDiskChild = "REPLICA_TEST_FULL_DISK"
+
+// A standby whose disk becomes full ends with that reason: not in a panic, not without an answer, and not with
+// advice about the stream, which has everything.
+func TestAFollowerOnAFullDisk(t *testing.T) {
+	if os.Getenv(fullDiskChild) != "" {
+		fmt.Fprintln(os.Stdout, "follow:", followOnAFullDisk(t))
+		os.Exit(0)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$") //nolint:gosec // this test
+	cmd.Env = append(os.Environ(), fullDiskChild+"=1", "TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "follow: copy of the journal in ") || !strings.Contains(string(out), "make room on the disk") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// followOnAFullDisk returns why a follower ends.
+func followOnAFullDisk(t *testing.T) error {
+	t.Helper()
+	js := connect(t, serve(t, &server.Options{}))
+	a := lead(t, options(t, js))
+	o := options(t, js)
+	o.FS = store.Faults{FullAfter: 3 << 20}.On(store.HostFS())
+	b, err := Open(within(t, time.Minute), o)
+	must(t, err)
+	for i := range 100 {
+		must(t, a.Append(set(fmt.Sprint("k", i), strings.Repeat("v", 100_000)), true))
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := errors.New("its goroutine ended")
+		defer func() { done <- err }()
+		err = b.Follow(within(t, time.Minute))
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(20 * time.Second):
+		return errors.New("it does not answer")
+	}
 }

@@ -14,7 +14,8 @@
 // damaged or of another stream is discarded and made again: from the newest snapshot in the
 // object store of the cluster (pigeon-CLUSTER-snapshots), and the messages after it. A copy is
 // never ahead of its stream, because a batch is applied after the stream has acknowledged it; so
-// a stream that ends before its copy has lost what it acknowledged, and is refused.
+// a stream that ends before its copy has lost what it acknowledged, and is refused. A process that
+// cannot write its copy, as on a full disk, ends with that reason, whether it leads or follows.
 //
 // # One writer
 //

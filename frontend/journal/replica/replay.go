@@ -8,6 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 )
@@ -216,10 +217,11 @@ func (s *Store) takePart(m *message) error {
 		changes = append(t.parts, m.body...)
 	}
 	t.parts, t.next = nil, 0
-	if err := s.apply(changes, t.end); err != nil {
+	err := s.apply(changes, t.end)
+	if errors.Is(err, store.ErrEncoding) {
 		return s.damaged(t.end.sequence, err.Error())
 	}
-	return nil
+	return err
 }
 
 func (s *Store) damaged(sequence uint64, what string) error {

@@ -40,6 +40,9 @@ func (s *Store) restore(ctx context.Context, first, last uint64) error {
 			s.snapshotAt.Store(n)
 			return nil
 		}
+		if s.broke.Load() != nil {
+			return err
+		}
 		if ended(ctx) || silent(err) {
 			return s.unreachable("reading a snapshot of it", err)
 		}
@@ -129,7 +132,7 @@ func (s *Store) readEntries(in *bufio.Reader) error {
 	var b store.Batch
 	size := 0
 	put := func() error {
-		err := s.disk.Append(&b, false)
+		err := s.toCopy(&b)
 		b.Reset()
 		size = 0
 		return err

@@ -28,8 +28,9 @@ type Store struct {
 	lock     *store.DirLock
 	disk     *store.Disk
 	diskLock *store.DirLock
-	broke    atomic.Bool // the copy cannot be written or closed any more
-	met      atomic.Bool // damage to the copy was met
+	broke    atomic.Pointer[error] // why the copy cannot be written or closed any more; nil while it can
+	copyGone chan struct{}         // closed when broke is set
+	met      atomic.Bool           // damage to the copy was met
 
 	ctx    context.Context // of all calls after Lead; its cause is why this process must not write
 	cancel context.CancelCauseFunc
@@ -68,7 +69,7 @@ type Store struct {
 // the context.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	o = o.withDefaults()
-	s := &Store{opts: o, js: o.JetStream, name: StreamName(o.Cluster, o.Frontend), subject: subjectName(o.Cluster, o.Frontend), wake: make(chan struct{}, 1)}
+	s := &Store{opts: o, js: o.JetStream, name: StreamName(o.Cluster, o.Frontend), subject: subjectName(o.Cluster, o.Frontend), wake: make(chan struct{}, 1), copyGone: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {
@@ -257,7 +258,7 @@ func (s *Store) close() (err error) {
 	s.stopFlush()
 	s.mu.Unlock()
 	s.active.Wait()
-	if s.broke.Load() {
+	if s.broke.Load() != nil {
 		return err // it may hold the locks that closing it needs
 	}
 	err = errors.Join(err, s.closeDisk())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"runtime"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -40,6 +41,8 @@ type Disk struct {
 	fs  vfs.FS
 	db  *pebble.DB
 	log string // path of the newest log when the store was opened, "" for a new store
+
+	broken func(error) // Options.Broken
 }
 
 // Open opens the store in a locked folder, and makes one there unless it must
@@ -49,7 +52,7 @@ func Open(dir string, lock *DirLock, o Options) (*Disk, error) {
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
-	d := &Disk{dir: dir, fs: o.FS, log: newestLog(dir, o.FS)}
+	d := &Disk{dir: dir, fs: o.FS, log: newestLog(dir, o.FS), broken: o.Broken}
 	broken := make(chan struct{})
 	var once sync.Once
 	po := pebbleOptions(o, func(err error) {
@@ -114,9 +117,26 @@ func (d *Disk) Append(b *Batch, durable bool) error {
 		mode = pebble.Sync
 	}
 	if errs == nil {
-		errs = p.Commit(mode)
+		errs = d.commit(p, mode)
 	}
 	return asDamage(errors.Join(errs, p.Close()))
+}
+
+// commit applies a batch. The store panics when its log could not be written for an earlier batch that was not
+// durable, and then holds locks: it is broken.
+func (d *Disk) commit(p *pebble.Batch, mode *pebble.WriteOptions) (err error) {
+	defer func() {
+		why := recover()
+		cause, ok := why.(error)
+		if _, bug := why.(runtime.Error); why != nil && (!ok || bug) {
+			panic(why)
+		}
+		if why != nil {
+			err = cause
+			d.broken(asDamage(cause))
+		}
+	}()
+	return p.Commit(mode)
 }
 
 // Get returns a copy of the value under the key, nil when there is none.
