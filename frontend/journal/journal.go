@@ -49,7 +49,7 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	if err != nil || e == nil || e.At < j.ended.expired() {
 		return Known{}, err
 	}
-	if err := j.ended.readStopped(e); err != nil {
+	if err := j.ended.readStopped(e); err != nil && !j.ended.isDamage(err) { // as LastEnded
 		return Known{}, folderErr(j.dir, "looking up the ended job "+id.String(), err)
 	}
 	return Known{Ended: e}, nil

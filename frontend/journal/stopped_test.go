@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -67,6 +68,23 @@ func TestStopped(t *testing.T) {
 	}
 	if expired, tooMany := j.Forgotten(); expired != 1 || tooMany != 0 {
 		t.Errorf("%d jobs expired, %d were too many", expired, tooMany)
+	}
+	must(t, j.Close())
+}
+
+// TestDamagedStopped: where what is kept of the stop of a task is damaged, the job is still found, without that.
+func TestDamagedStopped(t *testing.T) {
+	clock := newClock()
+	j, _, _ := open(t, t.TempDir(), Options{Now: clock.Now})
+	must(t, appendWait(j, accept("a", 3)))
+	must(t, appendWait(j, cancelEnd("a", clock.Now()), stopped("a", 2, 1)))
+	known, err := j.Lookup(jobID("a"))
+	must(t, err)
+	var b store.Batch
+	b.Set(stoppedKey(nil, known.Ended.At, jobID("a"), 2), []byte{valueVersion, 0xff})
+	must(t, j.store.Append(&b, true))
+	if k, err := j.Lookup(jobID("a")); err != nil || k.Ended == nil || k.Ended.Status.State != api.StateCancelled {
+		t.Errorf("%+v, %v", k.Ended, err)
 	}
 	must(t, j.Close())
 }
