@@ -132,7 +132,33 @@ func (f storeFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) 
 			return nil, err
 		}
 	}
-	return f.FS.Create(name, c)
+	file, err := f.FS.Create(name, c)
+	if err == nil && strings.HasSuffix(name, ".log") {
+		file = storeLog{file, f.broken}
+	}
+	return file, err
+}
+
+// storeLog is a log of the store that breaks it when it cannot be written. The store would learn of that with a
+// later batch, where nothing waits for the log, and end the process in a panic.
+type storeLog struct {
+	vfs.File
+	broken func(error)
+}
+
+// check ends the log's goroutine after an error: what the store does next would be in vain.
+func (l storeLog) check(err error) {
+	if err != nil {
+		l.broken(err)
+		select {}
+	}
+}
+
+// Write implements vfs.File.
+func (l storeLog) Write(p []byte) (int, error) {
+	n, err := l.File.Write(p)
+	l.check(err)
+	return n, nil
 }
 
 // OpenDir opens a folder that breaks the store when it cannot be synced.
