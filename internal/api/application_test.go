@@ -97,8 +97,9 @@ func TestWantsValidate(t *testing.T) {
 
 func TestExecutorsBelowZeroAreNotTooMany(t *testing.T) {
 	err := (&api.Wants{Application: "a", Executors: -2}).Validate()
-	if got, want := err.(*api.Error).Next, "want 0 or more, or -1 for one on every node"; got != want {
-		t.Errorf("advice %q, want %q", got, want)
+	const want = "want 0 or more, or -1 for one on every node"
+	if e, ok := errors.AsType[*api.Error](err); !ok || e.Next != want {
+		t.Errorf("%v, want the advice %q", err, want)
 	}
 }
 
