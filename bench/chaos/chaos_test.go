@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +121,7 @@ func TestPlanFollowsFromTheSeed(t *testing.T) {
 		if p.number != i+1 || i > 0 && p.at < list[i-1].at || p.of == p.peer {
 			t.Errorf("fault %d: %+v", i, p)
 		}
-		if slices.Contains(ofProcess, p.kind) {
+		if kindOf(p.kind).alone {
 			if p.at < until[p.of] {
 				t.Errorf("fault %+v begins before another one of its victim ends", p)
 			}

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
@@ -98,7 +97,7 @@ func (f fleet) occupied(p *planned, draw *rand.Rand) []victim {
 			return servers
 		}
 	}
-	if p.kind == history.Machine || slices.Contains(ofProcess, p.kind) {
+	if kindOf(p.kind).alone {
 		return []victim{p.of}
 	}
 	return nil

@@ -36,6 +36,10 @@ func (in *injector) onDisk(v victim, faults string) error {
 	return nil
 }
 
+func (in *injector) nodeDisk(ctx context.Context, p planned) error {
+	return nodeDisk(ctx, in.c.WorkFolder(p.of.number), p.lasts)
+}
+
 // nodeDisk puts a file in the place of a node's work folder for a while: nobody can write below it,
 // root included.
 func nodeDisk(ctx context.Context, folder string, lasts time.Duration) error {

@@ -60,36 +60,8 @@ func (in *injector) run(ctx context.Context, programme []planned) {
 func (in *injector) inject(ctx context.Context, p planned) {
 	f := history.Fault{Number: p.number, Kind: p.kind, Victim: in.name(p.of), From: Now()}
 	in.log(fmt.Sprintf("fault %d at %.1f s: %s", p.number, float64(f.From-in.began)/1e9, p.describe(in)))
-	var err error
-	switch p.kind {
-	case history.Kill:
-		err = in.killed(ctx, p)
-	case history.Stop:
-		_, err = in.stopped(ctx, p)
-	case history.Pause:
-		if err = in.c.Pause(p.of.role, p.of.number); err == nil {
-			delay.For(ctx, p.lasts)
-			_ = in.c.Resume(p.of.role, p.of.number) // it may have been killed meanwhile
-		}
-	case history.GuardKill:
-		err = killGuard(in.guardOf(p.of, in.c.Pid(p.of.role, p.of.number)))
-	case history.TaskKill:
-		f.Pid, err = killTask(in.guardOf(p.of, in.c.Pid(p.of.role, p.of.number)), p.amount)
-	case history.FullDisk:
-		err = in.full(ctx, p)
-	case history.SlowDisk, history.BadDisk:
-		err = in.badDisk(ctx, p)
-	case history.NodeDisk:
-		err = nodeDisk(ctx, in.c.WorkFolder(p.of.number), p.lasts)
-	case history.WallJump:
-		err = in.wallJump(ctx, p)
-	case history.JournalLost:
-		err = in.lose(ctx, p)
-	case history.Machine, history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock, history.Rolling:
-		f.Victim, f.Peer, err = in.ofStandbys(ctx, p, &f)
-	default:
-		f.Peer, err = in.network(ctx, p)
-	}
+	k := kindOf(p.kind) // the options were checked
+	err := k.inject(in, ctx, p, &f)
 	f.To, f.Void = Now(), err != nil
 	if err != nil {
 		in.log(fmt.Sprintf("fault %d did not take place: %v", p.number, err))
@@ -111,6 +83,20 @@ func (in *injector) killed(ctx context.Context, p planned) error {
 	delay.For(ctx, p.lasts)
 	in.restart(p.of)
 	return nil
+}
+
+func (in *injector) paused(ctx context.Context, p planned) error {
+	err := in.c.Pause(p.of.role, p.of.number)
+	if err == nil {
+		delay.For(ctx, p.lasts)
+		_ = in.c.Resume(p.of.role, p.of.number) // it may have ended meanwhile
+	}
+	return err
+}
+
+func (in *injector) terminated(ctx context.Context, p planned) error {
+	_, err := in.stopped(ctx, p)
+	return err
 }
 
 // stopped asks a daemon to end, which it has to do in time, and starts it again later. It
@@ -152,13 +138,13 @@ func (in *injector) full(ctx context.Context, p planned) error {
 }
 
 // network changes what the switch does for the time of the fault.
-func (in *injector) network(ctx context.Context, p planned) (peer string, err error) {
-	peer = "*"
+func (in *injector) network(ctx context.Context, p planned, f *history.Fault) error {
+	f.Peer = "*"
 	between := in.hosts.between(p.of, nil, true)
 	rule := network.Rule{Cut: true}
 	switch p.kind {
 	case history.Partition, history.OneWay:
-		peer = in.name(p.peer)
+		f.Peer = in.name(p.peer)
 		between = in.hosts.between(p.of, &p.peer, p.kind == history.Partition)
 	case history.Delay:
 		rule = network.Rule{Delay: time.Duration(p.amount * 0.2e9), Jitter: time.Duration(p.amount * 0.3e9)}
@@ -172,20 +158,20 @@ func (in *injector) network(ctx context.Context, p planned) (peer string, err er
 	if p.kind == history.HalfOpen {
 		delay.For(ctx, p.lasts/4)
 		if !in.take(p.of) {
-			return peer, errNotRunning
+			return errNotRunning
 		}
 		in.keepGuard(p.of, in.c.Pid(p.of.role, p.of.number))
 		if err := in.c.Kill(p.of.role, p.of.number); err != nil {
 			in.hold(p.of, false)
-			return peer, err
+			return err
 		}
 		delay.For(ctx, 3*p.lasts/4)
 		heal()
 		in.restart(p.of)
-		return peer, nil
+		return nil
 	}
 	delay.For(ctx, p.lasts)
-	return peer, nil
+	return nil
 }
 
 // restart starts a daemon that was ended, and measures how long it takes to serve.
@@ -300,6 +286,15 @@ func (in *injector) keepGuard(v victim, node int) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.guards[v] = guard
+}
+
+func (in *injector) guardKilled(_ context.Context, p planned) error {
+	return killGuard(in.guardOf(p.of, in.c.Pid(p.of.role, p.of.number)))
+}
+
+func (in *injector) taskKilled(_ context.Context, p planned, f *history.Fault) (err error) {
+	f.Pid, err = killTask(in.guardOf(p.of, in.c.Pid(p.of.role, p.of.number)), p.amount)
+	return err
 }
 
 // killGuard kills the guard of a node.

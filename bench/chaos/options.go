@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 )
 
@@ -41,20 +40,6 @@ const (
 	reservedShare = 0.25
 )
 
-// kinds are all kinds of faults.
-var kinds = []string{
-	history.Kill, history.Pause, history.Stop, history.GuardKill, history.TaskKill, history.SlowDisk, history.BadDisk, history.NodeDisk, history.JournalLost,
-	history.WallJump,
-	history.Partition, history.OneWay, history.Isolation, history.HalfOpen, history.Delay, history.Loss, history.Repeat, history.FullDisk,
-	history.Machine, history.NATSLost, history.LeaderPause, history.Rolling, history.LeaderClock, history.LeaderCut,
-}
-
-// needStandbys are the kinds of faults that only a cluster with standbys survives.
-var needStandbys = kinds[18:]
-
-// NeedsStandbys reports whether only a cluster with standbys survives a kind of fault.
-func NeedsStandbys(kind string) bool { return slices.Contains(needStandbys, kind) }
-
 // choose completes the kinds and what they imply.
 func (o *Options) choose() {
 	if len(o.Kinds) == 0 {
@@ -63,26 +48,17 @@ func (o *Options) choose() {
 	o.Standbys = o.Standbys || slices.ContainsFunc(o.Kinds, NeedsStandbys)
 }
 
-// needNetwork are the kinds of faults that need hosts and mounts of the daemons' own.
-var needNetwork = append(slices.Clone(kinds[10:18]), history.LeaderCut)
-
 // withFailingDisk is the frontend whose journal's disk fails as the options say.
 const withFailingDisk = 0
 
 // withSmallDisk is the frontend whose journal is on a small disk.
 const withSmallDisk = 1
 
-// Kinds returns the names of all kinds of faults.
-func Kinds() []string { return slices.Clone(kinds) }
-
-// NeedsNetwork reports whether a kind of fault needs hosts and mounts of the daemons' own.
-func NeedsNetwork(kind string) bool { return slices.Contains(needNetwork, kind) }
-
 // Check refuses options that cannot work.
 func (o *Options) Check() error {
 	for _, k := range o.Kinds {
-		if !slices.Contains(kinds, k) {
-			return fmt.Errorf("there is no kind of fault %q; the kinds are %s; nothing was started", k, strings.Join(kinds, ", "))
+		if !slices.Contains(Kinds(), k) {
+			return fmt.Errorf("there is no kind of fault %q; the kinds are %s; nothing was started", k, strings.Join(Kinds(), ", "))
 		}
 	}
 	name, _, _ := strings.Cut(cmp.Or(o.Policy, "pigeon"), ":")

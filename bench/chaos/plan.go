@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
 )
 
@@ -25,9 +24,6 @@ type planned struct {
 	lasts  time.Duration
 	amount float64 // share of packets, seconds of delay, or how far in general: from 0 to 1
 }
-
-// ofProcess are faults that a victim can have one of at a time.
-var ofProcess = []string{history.Kill, history.Pause, history.Stop, history.HalfOpen, history.FullDisk, history.SlowDisk, history.BadDisk, history.NodeDisk, history.JournalLost}
 
 // weights of the roles: how often one of their daemons is a victim.
 var weights = map[cluster.Role]int{cluster.NATS: 2, cluster.Master: 3, cluster.Frontend: 3, cluster.NodeMonitor: 2}
@@ -52,17 +48,11 @@ func plan(o *Options, f fleet) (list []planned) {
 			return list
 		}
 		p := planned{kind: o.Kinds[draw.IntN(len(o.Kinds))], of: weighted[draw.IntN(len(weighted))], peer: all[draw.IntN(len(all))], at: at, number: len(list) + 1}
-		node := victim{cluster.NodeMonitor, draw.IntN(groups * nodesPerGroup)}
-		if p.kind == history.GuardKill || p.kind == history.TaskKill || p.kind == history.NodeDisk {
-			p.of = node
+		k := kindOf(p.kind) // the options were checked
+		if node := draw.IntN(groups * nodesPerGroup); k.of != nil {
+			p.of = k.of(node, draw)
 		}
-		switch p.kind {
-		case history.FullDisk:
-			p.of = victim{cluster.Frontend, withSmallDisk}
-		case history.SlowDisk, history.BadDisk, history.JournalLost:
-			p.of = victim{cluster.Frontend, draw.IntN(frontends)}
-		}
-		p.lasts, p.amount = durationOf(p.kind, draw), draw.Float64()
+		p.lasts, p.amount = k.length(draw), draw.Float64()
 		occupies := f.occupied(&p, draw)
 		if p.of == p.peer || slices.ContainsFunc(occupies, func(v victim) bool { return busy[v] > at }) {
 			continue // the next one comes later
@@ -71,32 +61,5 @@ func plan(o *Options, f fleet) (list []planned) {
 			busy[v] = at + p.lasts + 2*time.Second
 		}
 		list = append(list, p)
-	}
-}
-
-// durationOf draws how long a fault lasts: shorter and longer than the silence after which
-// a node is taken for lost.
-func durationOf(kind string, draw *rand.Rand) time.Duration {
-	short := draw.IntN(2) == 0
-	x := draw.Float64()
-	switch kind {
-	case history.GuardKill, history.TaskKill:
-		return 0
-	case history.Kill, history.Stop, history.JournalLost:
-		if short {
-			return time.Duration(x * 0.5e9)
-		}
-		return time.Duration(0.5e9 + x*2.5e9)
-	case history.Machine:
-		return time.Duration(2e9 + x*8e9)
-	case history.NATSLost, history.LeaderPause, history.LeaderCut, history.LeaderClock:
-		return time.Duration(1e9 + x*6e9)
-	case history.Rolling:
-		return rollingLasts
-	default:
-		if short {
-			return time.Duration(0.2e9 + x*1.3e9)
-		}
-		return time.Duration(2e9 + x*4e9)
 	}
 }

@@ -76,10 +76,10 @@ func (o *Options) prepare() (*Result, error) {
 		o.Progress = func(string) {}
 	}
 	r := &Result{Policy: cmp.Or(o.Policy, "pigeon"), Seed: o.Seed, Binary: o.Binary, Beside: o.Beside, Rate: o.Rate, Dir: o.Dir, Standbys: o.Standbys}
-	for _, kind := range []string{history.WallJump, history.LeaderClock} {
-		if slices.Contains(o.Kinds, kind) && !o.canShift() {
-			o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == kind })
-			r.LeftOut = append(r.LeftOut, kind+": the daemons' program was not built by tools/wallshift.sh")
+	for _, kind := range kinds {
+		if kind.shifts && slices.Contains(o.Kinds, kind.name) && !o.canShift() {
+			o.Kinds = slices.DeleteFunc(slices.Clone(o.Kinds), func(k string) bool { return k == kind.name })
+			r.LeftOut = append(r.LeftOut, kind.name+": the daemons' program was not built by tools/wallshift.sh")
 		}
 	}
 	if o.Spark != nil && slices.Contains(o.Kinds, history.NodeDisk) {

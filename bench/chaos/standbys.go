@@ -17,48 +17,31 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
-// ofStandbys injects a fault that only a cluster with standbys survives, and returns the names
-// of the daemons to which it happened. A rolling restart has its stops recorded in f.
-func (in *injector) ofStandbys(ctx context.Context, p planned, f *history.Fault) (of, peer string, err error) {
-	switch p.kind {
-	case history.Machine:
-		return in.name(p.of), "", in.lose(ctx, p)
-	case history.NATSLost:
-		of = in.name(p.of)
-		if p.peer == (victim{}) {
-			return of, "", in.killed(ctx, p)
-		}
-		second := p
-		second.of = p.peer
-		other := make(chan error, 1)
-		go func() { other <- in.killed(ctx, second) }()
-		err = in.killed(ctx, p)
-		return of, in.name(p.peer), errors.Join(err, <-other)
-	case history.Rolling:
-		f.Stops = in.rolling(ctx)
-		return "*", "", nil
+// natsLost kills one NATS server, or two at the same time.
+func (in *injector) natsLost(ctx context.Context, p planned, f *history.Fault) error {
+	if p.peer == (victim{}) {
+		return in.killed(ctx, p)
 	}
-	leader, err := in.leader(ctx, p.of.number/(1+in.fleet.standbys))
-	if err != nil {
-		return in.name(p.of), "", err
-	}
-	p.of, of = leader, in.name(leader)
-	switch p.kind {
-	case history.LeaderPause:
-		if err = in.c.Pause(leader.role, leader.number); err == nil {
-			delay.For(ctx, p.lasts)
-			_ = in.c.Resume(leader.role, leader.number) // it may have ended meanwhile
-		}
-		return of, "", err
-	case history.LeaderClock:
-		return of, "", in.slowClock(ctx, p)
-	default:
-		nodes := in.fleet.nodesOf(leader.number / (1 + in.fleet.standbys))
-		heal := in.hosts.network.Add(network.Rule{Cut: true}, in.hosts.around(append(nodes[:len(nodes)/2], leader)))
+	f.Peer = in.name(p.peer)
+	second := p
+	second.of = p.peer
+	other := make(chan error, 1)
+	go func() { other <- in.killed(ctx, second) }()
+	err := in.killed(ctx, p)
+	return errors.Join(err, <-other)
+}
+
+// leaderCut cuts the master that leads off from all other daemons, with half of its nodes.
+func (in *injector) leaderCut(ctx context.Context, p planned, f *history.Fault) error {
+	cut := func(in *injector, ctx context.Context, p planned) error {
+		f.Peer = "*"
+		nodes := in.fleet.nodesOf(p.of.number / (1 + in.fleet.standbys))
+		heal := in.hosts.network.Add(network.Rule{Cut: true}, in.hosts.around(append(nodes[:len(nodes)/2], p.of)))
 		delay.For(ctx, p.lasts)
 		heal()
-		return of, "*", nil
+		return nil
 	}
+	return ofLeader(cut)(in, ctx, p, f)
 }
 
 // lose ends a daemon with its disk; another machine, or a new disk, takes its place.
@@ -75,20 +58,21 @@ func (in *injector) lose(ctx context.Context, p planned) error {
 	return nil
 }
 
-// rolling stops every daemon in order and starts it again, one after another. One that does
-// not run just now is left out.
-func (in *injector) rolling(ctx context.Context) (stops []history.DaemonStop) {
+// rolling stops every daemon in order and starts it again, one after another, and records the
+// stops. A daemon that does not run just now is left out.
+func (in *injector) rolling(ctx context.Context, _ planned, f *history.Fault) error {
+	f.Victim = "*"
 	for _, v := range in.fleet.daemons() {
 		if in.held(v) || ctx.Err() != nil {
 			continue
 		}
 		from := Now()
 		if to, err := in.stopped(ctx, planned{of: v, lasts: 0}); err == nil { // else it has ended by itself
-			stops = append(stops, history.DaemonStop{Daemon: in.name(v), From: from, To: to})
+			f.Stops = append(f.Stops, history.DaemonStop{Daemon: in.name(v), From: from, To: to})
 		}
 		delay.For(ctx, betweenStops)
 	}
-	return stops
+	return nil
 }
 
 // betweenStops is the time from a restart to the next stop of a rolling restart.
