@@ -143,8 +143,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	if p.SingleMaster() {
 		w.fleet = fleetOf(o, 1)
 	}
-	w.suspends = p.Name == "kairos" || p.Name == "pigeon-x"
-	w.binds = slices.Contains([]string{"sparrow", "hawk", "eagle", "peacock", "kairos", "random"}, p.Name)
+	w.suspends, w.binds = p.Suspending || p.NodesSuspend, p.LateBinding || p.NodesSuspend
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

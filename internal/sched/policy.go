@@ -23,9 +23,12 @@ type Policy struct {
 	// CrossGroup is set when masters hand tasks to each other: they get MasterUp and
 	// MasterLost of the others, as distributors do.
 	CrossGroup bool
-	// Suspending is set when tasks are suspended and continued. Simulated, each of the
-	// two costs 0.005 cutoffs.
+	// Suspending is set when masters have tasks suspended and continued. Simulated, each of
+	// the two costs 0.005 cutoffs.
 	Suspending bool
+	// NodesSuspend is set when a node takes more tasks than it runs, and decides itself which
+	// of them it suspends. Simulated, this costs nothing.
+	NodesSuspend bool
 
 	NewDistributor func(DistributorConfig) DistributorCore
 	NewMaster      func(MasterConfig) MasterCore

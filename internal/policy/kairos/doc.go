@@ -68,6 +68,7 @@ func Policy(o Options) sched.Policy {
 		Name:           Name,
 		Central:        true,
 		Slots:          o.Cores,
+		NodesSuspend:   true,
 		Explain:        explain,
 		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore { return pigeon.NewDistributor(c) },
 		NewMaster:      func(c sched.MasterConfig) sched.MasterCore { return NewMaster(c, o) },
