@@ -2,7 +2,10 @@ package policy_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +18,36 @@ var given = sched.Params{Cutoff: sched.Second, Weight: 7, Reserved: 0.2}
 
 // Every policy without a single master has groups.
 func TestGrouped(t *testing.T) {
-	if got, want := policy.Grouped(), []string{"pigeon", "pigeon-sort", "pigeon-x"}; !slices.Equal(got, want) {
-		t.Errorf("grouped are %q, want %q", got, want)
+	grouped := policy.Grouped()
+	for _, name := range policy.Names() {
+		p, _, err := policy.Configure(name, given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := slices.Contains(grouped, name), p.NewMaster != nil && !p.Central; got != want {
+			t.Errorf("%s is grouped: %v, want %v", name, got, want)
+		}
+	}
+	if !slices.Contains(grouped, "pigeon") || slices.Contains(grouped, "fifo") {
+		t.Errorf("grouped are %q; want pigeon among them, and not fifo", grouped)
+	}
+}
+
+// Every policy is in the tables from which users choose one.
+func TestPoliciesAreDocumented(t *testing.T) {
+	for page, row := range map[string]string{
+		"docs/policies.md":  "\n| [%s](#",
+		"configs/README.md": "`%s`",
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range policy.Names() {
+			if !strings.Contains(string(text), fmt.Sprintf(row, name)) {
+				t.Errorf("the table of %s lacks the policy %s", page, name)
+			}
+		}
 	}
 }
 

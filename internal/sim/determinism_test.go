@@ -61,8 +61,11 @@ func TestSameSeedSameActions(t *testing.T) {
 				t.Fatalf("%s: the same seed produced other actions", name)
 			}
 		}
-		if same := bytes.Equal(first, actions(t, name, 2)); same != slices.Contains(drawless, name) {
-			t.Errorf("%s: another seed produced the same actions: %v", name, same)
+		switch same := bytes.Equal(first, actions(t, name, 2)); {
+		case same && !slices.Contains(drawless, name):
+			t.Errorf("%s: another seed produced the same actions; if the policy draws nothing, add it to drawless, else its draws do not come from the seed", name)
+		case !same && slices.Contains(drawless, name):
+			t.Errorf("%s: another seed produced other actions, and the policy is listed as one that draws nothing; remove it from drawless, or what draws", name)
 		}
 	}
 }
@@ -86,15 +89,18 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"peacock":             "e2a8c86f4e0dd9cb5dc8c298a455554ab90c98b5e61f1871bec16d24b625ef5f",
 		"kairos":              "81f37779d2e84d9dbd0836cab3651c8a6088566f60862f11a34480c2aa33561d",
 	}
+	sum := func(name string) string {
+		sum := sha256.Sum256(actions(t, name, 1))
+		return hex.EncodeToString(sum[:])
+	}
 	for _, name := range policy.Names() {
 		if sums[name] == "" {
-			t.Errorf("%s has no sum", name)
+			t.Errorf("the policy %s is not in sums; add %q: %q when its decisions are final", name, name, sum(name))
 		}
 	}
 	for name, want := range sums {
-		sum := sha256.Sum256(actions(t, name, 1))
-		if got := hex.EncodeToString(sum[:]); got != want {
-			t.Errorf("%s: the actions have the sum %s, want %s", name, got, want)
+		if got := sum(name); got != want {
+			t.Errorf("%s: the actions have the sum %s, want %s; a decision, its order or the text form of an action has changed", name, got, want)
 		}
 	}
 }
