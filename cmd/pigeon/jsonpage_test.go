@@ -147,7 +147,7 @@ func jsonVerbs(t *testing.T) (verbs []string) {
 				verb = "config show"
 			}
 			if !slices.ContainsFunc(printedObjects(), func(p printed) bool { return p.verb == verb }) {
-				t.Errorf("pigeon %s prints JSON that the page does not have", verb)
+				t.Errorf("pigeon %s has -o json, and the page does not say what it prints; add the type to printedObjects and run 'make json'", verb)
 			}
 			verbs = append(verbs, "`"+verb+"`")
 		}

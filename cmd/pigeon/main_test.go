@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,12 +158,22 @@ func TestJSONLines(t *testing.T) {
 }
 
 // TestVerbsAreDocumented: every verb has a group, a line of help, and examples
-// where it does something.
+// where it does something. One whose line of use names no arguments refuses them: cobra would
+// ignore them.
 func TestVerbsAreDocumented(t *testing.T) {
 	var look func(c *cobra.Command, top bool)
 	look = func(c *cobra.Command, top bool) {
-		if c.Short == "" || top && c.GroupID == "" || !c.HasSubCommands() && c.Example == "" {
-			t.Errorf("%q lacks a line of help, its group or examples", c.CommandPath())
+		var lacks []string
+		for field, missing := range map[string]bool{
+			"Short": c.Short == "", "GroupID (root.go has the groups)": top && c.GroupID == "", "Example": !c.HasSubCommands() && c.Example == "",
+			"Args (flagsOnly, where it takes no arguments)": !c.HasSubCommands() && c.Args == nil && !strings.Contains(c.Use, " "),
+		} {
+			if missing {
+				lacks = append(lacks, field)
+			}
+		}
+		if len(lacks) > 0 {
+			t.Errorf("the command of %q lacks %s", c.CommandPath(), strings.Join(slices.Sorted(slices.Values(lacks)), ", "))
 		}
 		for _, child := range c.Commands() {
 			look(child, false)
