@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -136,7 +136,7 @@ func (s *applications) Want(ctx context.Context, w *api.Wants) (api.ApplicationR
 // serveApplications makes the service for applications that bring their own executors.
 // It needs this process's addresses and the masters.
 func (f *Frontend) serveApplications() error {
-	store, err := files.Open(filepath.Join(f.cfg.Data, "files"), maxFiles)
+	store, err := filestore.Open(filepath.Join(f.cfg.Data, "files"), maxFiles)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -60,7 +60,7 @@ func Metrics() *telemetry.Metrics {
 	m.WatchMisdirected(func() uint64 { return 0 })
 	m.watchListeners(func() relay.Stats { return relay.Stats{} })
 	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
-		daemon.WatchFiles(m.Metrics, kind, func() files.Stats { return files.Stats{} })
+		daemon.WatchFiles(m.Metrics, kind, func() filestore.Stats { return filestore.Stats{} })
 	}
 	m.watchWaiting(func() uint64 { return 0 })
 	m.watchJournal(func() int64 { return 0 }, func() (expired, tooMany uint64) { return 0, 0 }, func() uint64 { return 0 })

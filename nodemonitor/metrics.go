@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -57,7 +57,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchLimits(func() string { return "" })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
-		daemon.WatchFiles(m.Metrics, kind, func() files.Stats { return files.Stats{} })
+		daemon.WatchFiles(m.Metrics, kind, func() filestore.Stats { return filestore.Stats{} })
 	}
 	daemon.WatchCredentials(nil, m.Metrics)
 	daemon.WatchAudit(nil, m.Metrics)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -17,11 +17,11 @@ type application struct {
 	lastContact time.Time
 	wants       api.Wants
 	placeable   bool
-	filesReady  bool                       // its files have arrived
-	arrivals    int                        // how often filesReady became true by a file that arrived
-	incoming    map[string]*files.Incoming // by SHA-256: what receives its files
-	ended       string                     // why it has ended, "" while it has not
-	conflict    string                     // the other user of its id, "" for none
+	filesReady  bool                           // its files have arrived
+	arrivals    int                            // how often filesReady became true by a file that arrived
+	incoming    map[string]*filestore.Incoming // by SHA-256: what receives its files
+	ended       string                         // why it has ended, "" while it has not
+	conflict    string                         // the other user of its id, "" for none
 	executors   executors
 	orders      orders
 	jobs        grantJobs
@@ -30,7 +30,7 @@ type application struct {
 
 func newApplication(r *api.Application, now time.Time, e *effects) *application {
 	return &application{
-		Application: *r, began: now, lastContact: now, incoming: map[string]*files.Incoming{}, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
+		Application: *r, began: now, lastContact: now, incoming: map[string]*filestore.Incoming{}, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
 		jobs: grantJobs{app: r.ID, user: r.User, owner: r.Owner, submitter: r.Submitter, began: now, levels: map[string]*level{}, effects: e}, updates: newUpdates(),
 	}
 }

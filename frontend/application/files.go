@@ -7,17 +7,17 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // receive makes room for the files of an application that registers, as far as they are not
 // here. An application that is known has that already, or is refused.
-func (s *Service) receive(a *api.Application) (map[string]*files.Incoming, error) {
+func (s *Service) receive(a *api.Application) (map[string]*filestore.Incoming, error) {
 	s.mu.Lock()
 	known := s.registry.apps[a.ID] != nil
 	s.mu.Unlock()
-	incoming := map[string]*files.Incoming{}
+	incoming := map[string]*filestore.Incoming{}
 	if known {
 		return incoming, nil
 	}
@@ -39,7 +39,7 @@ func (s *Service) receive(a *api.Application) (map[string]*files.Incoming, error
 
 // receiveFile returns what receives a file from one application, so that others that send it,
 // or something else as that file, do not disturb it; nil when the file is here.
-func (s *Service) receiveFile(f api.File) (*files.Incoming, error) {
+func (s *Service) receiveFile(f api.File) (*filestore.Incoming, error) {
 	if _, size, err := s.cfg.Files.Read(f.SHA256, 0, 0); err == nil {
 		if size != f.Size {
 			return nil, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is known with %d bytes, not %d", size, f.Size), Subject: fmt.Sprintf("file of an application with the SHA-256 %.64q", f.SHA256),
@@ -50,14 +50,14 @@ func (s *Service) receiveFile(f api.File) (*files.Incoming, error) {
 	in, err := s.cfg.Files.Receive(f)
 	if err == nil && f.Size == 0 {
 		if _, err = in.Put(0, nil); err != nil {
-			s.drop(map[string]*files.Incoming{f.SHA256: in})
+			s.drop(map[string]*filestore.Incoming{f.SHA256: in})
 		}
 	}
 	return in, err
 }
 
 // drop gives up files that have not arrived.
-func (s *Service) drop(incoming map[string]*files.Incoming) {
+func (s *Service) drop(incoming map[string]*filestore.Incoming) {
 	for _, in := range incoming { // they do not depend on each other
 		s.removed(in.Drop())
 	}
@@ -96,7 +96,7 @@ func (s *Service) PutFile(_ context.Context, app, sha256 string, offset int64, d
 
 // announced returns an application, a file that it has announced, and what receives that, if
 // something does.
-func (s *Service) announced(app, sha256 string) (*application, api.File, *files.Incoming, error) {
+func (s *Service) announced(app, sha256 string) (*application, api.File, *filestore.Incoming, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.registry.apps[app]
@@ -118,7 +118,7 @@ func notRegistered(app string) error {
 
 // receiveAgain returns what receives a file in the place of before, which does not any more; nil
 // when the file is here.
-func (s *Service) receiveAgain(a *application, f api.File, before *files.Incoming) (*files.Incoming, error) {
+func (s *Service) receiveAgain(a *application, f api.File, before *filestore.Incoming) (*filestore.Incoming, error) {
 	in, err := s.receiveFile(f)
 	if in == nil || err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *Service) receiveAgain(a *application, f api.File, before *files.Incomin
 	}
 	s.mu.Unlock()
 	if now != in {
-		s.drop(map[string]*files.Incoming{f.SHA256: in})
+		s.drop(map[string]*filestore.Incoming{f.SHA256: in})
 	}
 	if !served {
 		return nil, notRegistered(a.ID)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -38,7 +38,7 @@ type Config struct {
 	DefaultClass sched.Class
 	Lease        time.Duration // an application that is silent for so long has ended; 0 for 15 s
 	Refusal      string        // why no application is served, "" when they are
-	Files        *files.Store
+	Files        *filestore.Store
 	Jobs         Jobs
 	Memberships  []wire.MembershipSource // of all masters
 	// Dial returns a client of a node monitor and what closes it.

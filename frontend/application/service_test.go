@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -49,7 +49,7 @@ type fileService struct {
 func newFileService(t *testing.T) *fileService {
 	t.Helper()
 	s := &fileService{t: t, disk: watchedDisk{vfs.NewMem(), func() {}}}
-	store, err := files.OpenOn(&s.disk, "files", 1000)
+	store, err := filestore.OpenOn(&s.disk, "files", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

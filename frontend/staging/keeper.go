@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -40,7 +40,7 @@ type Config struct {
 // is called with the keeper's lock.
 type Keeper struct {
 	cfg   Config
-	store *files.Store
+	store *filestore.Store
 	stop  chan struct{}
 	gone  chan struct{}
 	close sync.Once
@@ -70,9 +70,9 @@ type possession struct{ user, sha256 string }
 // file is a content that a user has announced.
 type file struct {
 	api.File
-	incoming *files.Incoming // nil: the user has it by a job of a process before
-	jobs     int             // unfinished ones of the user that have it
-	used     time.Time       // when it was used last, while there is no such job
+	incoming *filestore.Incoming // nil: the user has it by a job of a process before
+	jobs     int                 // unfinished ones of the user that have it
+	used     time.Time           // when it was used last, while there is no such job
 }
 
 // New opens the folder and begins to remove what is not used.
@@ -83,7 +83,7 @@ func New(cfg Config) (*Keeper, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	store, err := files.OpenFor(files.Texts{
+	store, err := filestore.OpenFor(filestore.Texts{
 		One: "staged file", Many: "staged files", Room: "submit later, when jobs that need others have ended, or to another frontend, or raise stage_bytes",
 		Announce: "announce it with all files of its job first", Again: "submit the job again, with its files",
 	}, cfg.Folder, cfg.Bytes)
@@ -114,7 +114,7 @@ func (k *Keeper) Close() error {
 }
 
 // Stats returns which files were not used as they were found.
-func (k *Keeper) Stats() files.Stats { return k.store.Stats() }
+func (k *Keeper) Stats() filestore.Stats { return k.store.Stats() }
 
 // Announce makes room for the files of a job of a user, and returns how many bytes of each have
 // arrived from that user. Bounded says that the user may have a part of the room only.
@@ -162,7 +162,7 @@ func (k *Keeper) announce(user string, bounded bool, f api.File) (have int64, er
 }
 
 // expect returns what receives a file of a user: what does so already, or something new.
-func (k *Keeper) expect(p possession, bounded bool, f *api.File) (*files.Incoming, error) {
+func (k *Keeper) expect(p possession, bounded bool, f *api.File) (*filestore.Incoming, error) {
 	k.mu.Lock()
 	if known := k.known[p]; known != nil && known.incoming != nil && !known.incoming.Arrived() && known.Size == f.Size {
 		known.used = k.cfg.Now()
@@ -223,7 +223,7 @@ func (k *Keeper) remove(p possession) {
 }
 
 // drop gives up a file that has not arrived; nil is none.
-func (k *Keeper) drop(in *files.Incoming) {
+func (k *Keeper) drop(in *filestore.Incoming) {
 	if in == nil {
 		return
 	}
@@ -267,7 +267,7 @@ func (k *Keeper) has(p possession, size int64) bool {
 // arrived.
 func (k *Keeper) Put(user, sha256 string, offset int64, data []byte) (have int64, err error) {
 	k.mu.Lock()
-	var in *files.Incoming
+	var in *filestore.Incoming
 	known := k.known[possession{user, sha256}]
 	if known != nil {
 		known.used = k.cfg.Now()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
 // Replica keeps contents beyond this machine, for the process that takes this frontend over there.
@@ -73,7 +73,7 @@ func (k *Keeper) load(sha256 string) *transfer {
 }
 
 // receive passes a content on in pieces.
-func receive(in *files.Incoming, content io.Reader, size int64) error {
+func receive(in *filestore.Incoming, content io.Reader, size int64) error {
 	piece := make([]byte, min(size, api.MaxPiece))
 	for have := int64(0); ; {
 		n, err := io.ReadFull(content, piece[:min(size-have, api.MaxPiece)])

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
 const (
@@ -31,7 +31,7 @@ func (k *Keeper) sweep() {
 
 // Sweep removes the files that no job holds and nobody has used for ten minutes.
 func (k *Keeper) Sweep() {
-	var over []*files.Incoming
+	var over []*filestore.Incoming
 	k.mu.Lock()
 	now := k.cfg.Now()
 	for p, f := range k.known {

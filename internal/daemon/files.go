@@ -1,7 +1,7 @@
 package daemon
 
 import (
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 )
 
@@ -15,7 +15,7 @@ var (
 )
 
 // WatchFiles exports which files of a kind were not used as they were found.
-func WatchFiles(m *telemetry.Metrics, kind FileKind, stats func() files.Stats) {
+func WatchFiles(m *telemetry.Metrics, kind FileKind, stats func() filestore.Stats) {
 	m.CounterFuncs(kind.metric, kind.what+" that were not used and are sent again, by reason: the content did not match the SHA-256 (damaged, for instance by a power failure), or the file was gone (missing).",
 		telemetry.Label{Name: "reason", Values: []string{"damaged", "missing"}}, func(reason int) float64 {
 			s := stats()

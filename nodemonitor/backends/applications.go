@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
@@ -25,7 +25,7 @@ const maxFiles = 4 << 30
 // backend processes.
 type Applications struct {
 	executors *executors.Manager // nil before OpenExecutors
-	files     *files.Store       // likewise
+	files     *filestore.Store   // likewise
 	table     *grants.Table
 	holds     *grants.Holds
 	registry  *app.Registry
@@ -51,7 +51,7 @@ type ExecutorsConfig struct {
 
 // OpenExecutors opens the part that runs executors, which needs the node's addresses.
 func (s *Set) OpenExecutors(c ExecutorsConfig) error {
-	store, err := files.Open(filepath.Join(s.cfg.Folder, "files"), maxFiles)
+	store, err := filestore.Open(filepath.Join(s.cfg.Folder, "files"), maxFiles)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *Applications) Held() wire.Holdings { return a.executors.Held() }
 func (a *Applications) Logs() http.Handler { return a.executors.Logs() }
 
 // Files returns the files of applications on this node.
-func (a *Applications) Files() *files.Store { return a.files }
+func (a *Applications) Files() *filestore.Store { return a.files }
 
 // Grants returns the table of grants.
 func (a *Applications) Grants() *grants.Table { return a.table }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
@@ -177,7 +177,7 @@ func (s *Set) Disk() *disk.Watch { return s.disk }
 func (s *Set) Applications() *Applications { return s.apps }
 
 // StagedFiles returns what became of the files that were sent with jobs.
-func (s *Set) StagedFiles() files.Stats { return s.staged.Stats() }
+func (s *Set) StagedFiles() filestore.Stats { return s.staged.Stats() }
 
 // Serves returns, sorted, the applications with a resident backend, with an executor that
 // has room, or with one that waits for its slots.

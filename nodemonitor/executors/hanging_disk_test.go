@@ -9,7 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
@@ -20,7 +20,7 @@ import (
 // other processes; the node can drain. An application that is over is forgotten when its folders are removed.
 func TestEndsWhileADiskHangs(t *testing.T) {
 	dir, gate := t.TempDir(), make(chan struct{})
-	store, err := files.Open(filepath.Join(dir, "files"), 1<<20)
+	store, err := filestore.Open(filepath.Join(dir, "files"), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
@@ -42,7 +42,7 @@ type Config struct {
 
 	Guard    *guard.Client
 	Accounts *accounts.Accounts // under which executors run
-	Files    *files.Store
+	Files    *filestore.Store
 	Table    Table
 	Holds    Holds
 	Fetch    func(address string) (wire.FileKeeper, error) // the frontend at the address

@@ -13,7 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
@@ -37,7 +37,7 @@ func newWorld(t *testing.T, change ...func(*executors.Config)) *world {
 	t.Helper()
 	w := &world{t: t, table: grants.New(grants.Config{Node: "n1"}), holds: grants.NewHolds("n1", func() {})}
 	dir := t.TempDir()
-	store, err := files.Open(filepath.Join(dir, "files"), 1<<20)
+	store, err := filestore.Open(filepath.Join(dir, "files"), 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // Fetch fetches a file into a store, unless it is there. dial returns the frontend that has it.
-func Fetch(ctx context.Context, store *files.Store, f api.File, dial func() (wire.FileKeeper, error)) error {
+func Fetch(ctx context.Context, store *filestore.Store, f api.File, dial func() (wire.FileKeeper, error)) error {
 	if err := store.Expect(f); err != nil || store.Has(f.SHA256) {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -35,7 +36,7 @@ type Config struct {
 // any goroutine.
 type Store struct {
 	cfg   Config
-	store *files.Store
+	store *filestore.Store
 	put   func(context.Context, *Place, []api.StagedFile) error // copies files that are here into a place
 
 	mu    sync.Mutex
@@ -48,7 +49,7 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Patience == 0 {
 		cfg.Patience = patience
 	}
-	store, err := files.OpenFor(files.Texts{
+	store, err := filestore.OpenFor(filestore.Texts{
 		One: "staged file", Many: "staged files", Room: "wait for tasks that need others to start, or raise the node's stage_cache",
 		Announce: "report this: it is announced before", Again: "submit the job again, with its files",
 	}, cfg.Folder, cfg.Bytes)
@@ -61,7 +62,7 @@ func Open(cfg Config) (*Store, error) {
 }
 
 // Stats returns which files were not used as they were found.
-func (s *Store) Stats() files.Stats { return s.store.Stats() }
+func (s *Store) Stats() filestore.Stats { return s.store.Stats() }
 
 // Fault is why an attempt cannot be given its files. One that passes is the node's or the
 // frontend's, and may be over elsewhere or later.

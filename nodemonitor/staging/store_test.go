@@ -19,7 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -193,7 +193,7 @@ func TestAFullDiskWhileFilesAreFetched(t *testing.T) {
 			return &fs.PathError{Op: "write", Path: op.Path, Err: syscall.ENOSPC}
 		}))
 		var err error
-		if c.store, err = files.OpenOn(disk, c.cfg.Folder, 1000); err != nil {
+		if c.store, err = filestore.OpenOn(disk, c.cfg.Folder, 1000); err != nil {
 			t.Fatal(err)
 		}
 		if folder, fault := bring(t, c, data); fault != nil || content(t, folder, "data") != "abc" || full != 0 {

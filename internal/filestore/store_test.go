@@ -1,4 +1,4 @@
-package files_test
+package filestore_test
 
 import (
 	"crypto/sha256"
@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
-func open(t testing.TB, root string) *files.Store {
+func open(t testing.TB, root string) *filestore.Store {
 	t.Helper()
-	s, err := files.Open(root, 1000)
+	s, err := filestore.Open(root, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestFolderThatIsRemoved(t *testing.T) {
 }
 
 // put sends a file whole.
-func put(t testing.TB, s *files.Store, content string) api.File {
+func put(t testing.TB, s *filestore.Store, content string) api.File {
 	t.Helper()
 	f := file(content)
 	if err := s.Expect(f); err != nil {

@@ -1,4 +1,4 @@
-package files_test
+package filestore_test
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
-func openOn(t testing.TB, disk vfs.FS) *files.Store {
+func openOn(t testing.TB, disk vfs.FS) *filestore.Store {
 	t.Helper()
-	s, err := files.OpenOn(disk, "files", 1<<20)
+	s, err := filestore.OpenOn(disk, "files", 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func openOn(t testing.TB, disk vfs.FS) *files.Store {
 }
 
 // read returns a file whole.
-func read(t testing.TB, s *files.Store, sha string) string {
+func read(t testing.TB, s *filestore.Store, sha string) string {
 	t.Helper()
 	var got []byte
 	for {
@@ -62,7 +62,7 @@ func TestContentThatDoesNotMatchItsName(t *testing.T) {
 			if data, _, err := s.Read(f.SHA256, 0, 100); err == nil {
 				t.Errorf("it reads as %q", data)
 			}
-			if got := s.Stats(); got != (files.Stats{Damaged: 1}) {
+			if got := s.Stats(); got != (filestore.Stats{Damaged: 1}) {
 				t.Errorf("counted %+v", got)
 			}
 			put(t, s, content)
@@ -90,7 +90,7 @@ func TestFileThatChangesUnderTheStore(t *testing.T) {
 	if s.Has(f.SHA256) {
 		t.Error("the removed file is here")
 	}
-	if got := s.Stats(); got != (files.Stats{Damaged: 1, Missing: 1}) {
+	if got := s.Stats(); got != (filestore.Stats{Damaged: 1, Missing: 1}) {
 		t.Errorf("counted %+v", got)
 	}
 	put(t, s, "right")
@@ -100,7 +100,7 @@ func TestFileThatChangesUnderTheStore(t *testing.T) {
 }
 
 // put0 announces an empty file, which is whole at once.
-func put0(t *testing.T, s *files.Store) string {
+func put0(t *testing.T, s *filestore.Store) string {
 	t.Helper()
 	f := file("")
 	if err := s.Expect(f); err != nil {
@@ -169,7 +169,7 @@ func TestDiskThatFails(t *testing.T) {
 			}
 			return nth.MaybeError(op)
 		}))
-		s, err := files.OpenOn(disk, "files", 1000)
+		s, err := filestore.OpenOn(disk, "files", 1000)
 		if err != nil {
 			continue // the folder could not be made
 		}

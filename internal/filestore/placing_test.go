@@ -1,4 +1,4 @@
-package files_test
+package filestore_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
 // soon fails the test when something waits that must not.
@@ -46,9 +46,9 @@ type answer struct {
 // piece of it, no announcement and no removal disturbs it.
 func TestOthersDoNotWaitForAFile(t *testing.T) {
 	f := file("slow")
-	for name, send := range map[string]func(*files.Store) (int64, error){
-		"announced": func(s *files.Store) (int64, error) { return s.Put(f.SHA256, 0, []byte("slow")) },
-		"of a sender": func(s *files.Store) (int64, error) {
+	for name, send := range map[string]func(*filestore.Store) (int64, error){
+		"announced": func(s *filestore.Store) (int64, error) { return s.Put(f.SHA256, 0, []byte("slow")) },
+		"of a sender": func(s *filestore.Store) (int64, error) {
 			in, err := s.Receive(f)
 			if err != nil {
 				return 0, err

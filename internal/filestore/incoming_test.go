@@ -1,4 +1,4 @@
-package files_test
+package filestore_test
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
 // receive returns what receives a content.
-func receive(t *testing.T, s *files.Store, f api.File) *files.Incoming {
+func receive(t *testing.T, s *filestore.Store, f api.File) *filestore.Incoming {
 	t.Helper()
 	in, err := s.Receive(f)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestIncomingOfTwoSenders(t *testing.T) {
 	if data, _, err := s.Read(f.SHA256, 0, 100); err != nil || string(data) != "content" {
 		t.Errorf("%q, %v", data, err)
 	}
-	for _, in := range []*files.Incoming{wrong, late, late} {
+	for _, in := range []*filestore.Incoming{wrong, late, late} {
 		if err := in.Drop(); err != nil {
 			t.Error(err)
 		}

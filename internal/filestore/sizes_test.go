@@ -1,4 +1,4 @@
-package files_test
+package filestore_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/filestore"
 )
 
 // sized returns a file as somebody announces it who is wrong about its size.
@@ -106,9 +106,9 @@ func TestRunningSum(t *testing.T) {
 		if err := s.Retain(func(string) bool { return false }); err != nil { // of the run before
 			rt.Fatal(err)
 		}
-		var sending []*files.Incoming
+		var sending []*filestore.Incoming
 		content := rapid.SampledFrom(contents)
-		one := func() *files.Incoming { return sending[rapid.IntRange(0, len(sending)-1).Draw(rt, "sender")] }
+		one := func() *filestore.Incoming { return sending[rapid.IntRange(0, len(sending)-1).Draw(rt, "sender")] }
 		steps := map[string]func(*rapid.T){
 			"announce": func(rt *rapid.T) {
 				c := content.Draw(rt, "content")

@@ -1,4 +1,4 @@
-package files
+package filestore
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Put appends a piece to an expected file and returns how many bytes have arrived.
@@ -114,7 +115,7 @@ func (s *Store) write(part string, offset int64, data []byte) error {
 func (s *Store) create(part string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := s.disk.Create(part, c)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.disk.MkdirAll(s.root, Private); err != nil {
+		if err := s.disk.MkdirAll(s.root, files.Private); err != nil {
 			return nil, err
 		}
 		f, err = s.disk.Create(part, c)
