@@ -23,7 +23,7 @@
 // Further tests compare texts with what they are about:
 //
 //	words        names of packages, files and exported types with docs/glossary.md
-//	parts        the comments of daemons, and docs/architecture.md, with their packages
+//	parts        the comments of daemons, and docs/architecture.md, with their packages and functions
 //	quotations   what comments quote from a page of docs/ with that page
 //	citations    pages, sections, headings, paths, tests and targets of make that texts name with those there are
 //	decisions    the index of decisions, and what they change of each other, with docs/adr
