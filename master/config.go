@@ -3,6 +3,8 @@ package master
 import (
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -94,10 +96,19 @@ func (c Config) policyFault() string {
 // between owners. An unknown policy is reported under its own key.
 func (c Config) unsharedFault() string {
 	p, params, err := c.Configure(c.Weight)
-	if err != nil || p.NewMaster != nil && p.NewMaster(sched.MasterConfig{Params: params}).Owners() != nil {
+	if err != nil || sharesSlots(p, params) {
 		return ""
 	}
-	return fmt.Sprintf("policy %s does not share slots between owners; leave out shares and half_life, or use policy pigeon, pigeon-sort, pigeon-x, fifo, priority or static", p.Name)
+	others := slices.DeleteFunc(policy.Names(), func(name string) bool {
+		p, params, err := policy.Configure(name, params)
+		return err != nil || !sharesSlots(p, params)
+	})
+	return fmt.Sprintf("policy %s does not share slots between owners; leave out shares and half_life, or use one of the policies %s", p.Name, strings.Join(others, ", "))
+}
+
+// sharesSlots reports whether the masters of a policy share slots between owners.
+func sharesSlots(p sched.Policy, params sched.Params) bool {
+	return p.NewMaster != nil && p.NewMaster(sched.MasterConfig{Params: params}).Owners() != nil
 }
 
 // mastersFault returns why the list of masters cannot be right, "" when it can. A

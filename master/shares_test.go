@@ -3,6 +3,7 @@ package master_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/leadership/leadershiptest"
 	"github.com/pigeon-sched/pigeon/internal/owners"
+	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -168,6 +170,27 @@ func TestPoliciesThatShare(t *testing.T) {
 		m := start(t, cfg)
 		if g := m.owners(); g.Fair != fair {
 			t.Errorf("%s: it shows that it shares: %v", name, g.Fair)
+		}
+	}
+}
+
+// The refusal of shares names all policies that accept them, and no others.
+func TestRefusedSharesNamePoliciesThatShare(t *testing.T) {
+	cfg := settings()
+	cfg.Shares.Shares = []owners.Share{{Owner: "a", Weight: 1}}
+	validate := func(name string) error {
+		cfg.Policy = name
+		return cfg.Validate()
+	}
+	refused := validate("kairos")
+	if refused == nil {
+		t.Fatal("kairos accepts shares")
+	}
+	_, list, _ := strings.Cut(refused.Error(), "one of the policies ")
+	named := strings.Split(list, ", ")
+	for _, name := range policy.Names() {
+		if err := validate(name); (err == nil) != slices.Contains(named, name) {
+			t.Errorf("%s with shares: %v; the refusal under another policy names %q", name, err, named)
 		}
 	}
 }
