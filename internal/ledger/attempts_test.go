@@ -126,7 +126,7 @@ func TestNewAttemptsAreSeparate(t *testing.T) {
 	const now, disconnect = 1000 * sched.Second, 30 * sched.Second
 	for _, limit := range []int32{0, 2} {
 		var out sched.Actions
-		led := ledger.New()
+		led := ledger.NewLife(1, 0)
 		j := led.Submit(now, &sched.Message{Job: one, Count: 4, MaxDisconnect: disconnect, MaxRunning: limit})
 		for i := range max(limit, 2) {
 			j.Place(i, 0)

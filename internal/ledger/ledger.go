@@ -69,8 +69,7 @@ func (j *Job) Failed() int { return int(j.failed) }
 // Reason returns why the first failed task failed, "" when none did.
 func (j *Job) Reason() string { return j.reason }
 
-// Ledger holds the jobs of one distributor. The zero value is not ready; use
-// New or NewLife.
+// Ledger holds the jobs of one distributor. The zero value is not ready; use NewLife.
 type Ledger struct {
 	life        int32 // the first number of this life of the distributor
 	jobs        map[sched.JobID]*Job
@@ -81,9 +80,6 @@ type Ledger struct {
 	waits       waits
 	now         sched.Time // of the step
 }
-
-// New returns an empty ledger of a first life.
-func New() *Ledger { return NewLife(1, 0) }
 
 // NewLife returns an empty ledger that numbers new attempts from first on, 0 is 1, and in
 // which a loss counts for that long, 0 is [DefaultLossWindow].

@@ -93,7 +93,7 @@ func counting(list []lostAt, now sched.Time, node string) []lostAt {
 // Losses use none of a task's retries, and its own failures count as no loss; each has
 // its own pauses.
 func TestLossesAndRetries(t *testing.T) {
-	led, now := ledger.New(), sched.Time(0)
+	led, now := ledger.NewLife(1, 0), sched.Time(0)
 	led.Submit(0, &sched.Message{Kind: sched.Submit, Job: one, Count: 2, Retries: 2})
 	var out sched.Actions
 	step := func(o sched.Outcome, node string, wait sched.Time) {

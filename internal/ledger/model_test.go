@@ -473,7 +473,7 @@ func TestLedgerAgainstModel(t *testing.T) {
 // A record of a task's end without a result, as only a damaged journal has, changes
 // nothing.
 func TestRestoreWithoutAResult(t *testing.T) {
-	led := ledger.New()
+	led := ledger.NewLife(1, 0)
 	led.Submit(0, &sched.Message{Job: sched.JobID{Lo: 1}, Count: 2})
 	for _, o := range []sched.Outcome{sched.Unfinished, sched.Lost, sched.Yielded} {
 		led.Restore(0, &sched.Message{Kind: sched.TaskEnded, Job: sched.JobID{Lo: 1}, Attempt: 1, Outcome: o})

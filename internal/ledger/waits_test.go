@@ -16,7 +16,7 @@ import (
 func TestManyWaits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const tasks = 30
-		led, now, timer := ledger.New(), sched.Time(0), sched.Time(0)
+		led, now, timer := ledger.NewLife(1, 0), sched.Time(0), sched.Time(0)
 		j, out := submitted(led, tasks, 0), sched.Actions{}
 		due := map[int32]sched.Time{}
 		for range 150 {
