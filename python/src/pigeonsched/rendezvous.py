@@ -1,7 +1,7 @@
 """Where the commands of a user find the pigeon dev that the same user runs.
 
-The file dev.json is alive exactly while the process that wrote it holds a lock on it
-(cmd/pigeon/rendezvous); this module queries the lock without taking it.
+The file dev.json, and dev-2.json of a second one, is alive exactly while the process that wrote it holds a
+lock on it (cmd/pigeon/rendezvous); this module queries the lock without taking it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ import os
 import stat
 import struct
 import tempfile
+import warnings
 from collections.abc import Mapping
 
 _MAX_BYTES = 64 << 10
+
+# So many of a user's devs take a file: dev.json, dev-2.json, ...
+_MAX_DEVS = 9
 
 
 class NoDevError(Exception):
@@ -25,9 +29,13 @@ class NoDevError(Exception):
 class Dev:
     """A running pigeon dev."""
 
+    pid: int
     frontends: tuple[str, ...]
     tls_ca: str = ""
     token_file: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} at {','.join(self.frontends)}"
 
 
 def path(env: Mapping[str, str]) -> str:
@@ -39,11 +47,38 @@ def path(env: Mapping[str, str]) -> str:
 
 
 def find(env: Mapping[str, str]) -> Dev:
-    """Returns the running dev of this user."""
+    """Returns the dev of this user that started first, or the only one that still runs.
+
+    It warns where others run beside the first one, as the commands do.
+    """
     if os.name != "posix":
         raise NoDevError("a pigeon dev is found on Linux and macOS only")
-    file = path(env)
-    _check_folder(os.path.dirname(file))
+    first = path(env)
+    _check_folder(os.path.dirname(first))
+    others = []
+    for number in range(2, _MAX_DEVS + 1):
+        try:
+            others.append(_read(f"{first.removesuffix('.json')}-{number}.json"))
+        except NoDevError:
+            continue
+    try:
+        found = _read(first)
+    except NoDevError:
+        if not others:
+            raise
+        if len(others) > 1:
+            raise NoDevError(f"{len(others)} pigeon dev of this user run, and the first one has ended: {', '.join(map(str, others))}") from None
+        return others[0]
+    if others:
+        warnings.warn(
+            f"several pigeon dev of this user run; this client calls the first, {found}; name another with PIGEON_FRONTEND: {', '.join(map(str, others))}",
+            stacklevel=2,
+        )
+    return found
+
+
+def _read(file: str) -> Dev:
+    """Returns the dev that holds the file."""
     try:
         with open(file, "rb") as f:
             locked = _is_locked(f.fileno())
@@ -54,7 +89,7 @@ def find(env: Mapping[str, str]) -> Dev:
         raise NoDevError(f"no pigeon dev of this user runs ({file} was left behind)")
     try:
         found = json.loads(text)
-        return Dev(tuple(found["frontends"]), found.get("tls_ca", ""), found.get("token_file", ""))
+        return Dev(found["pid"], tuple(found["frontends"]), found.get("tls_ca", ""), found.get("token_file", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise NoDevError(f"{file} cannot be read: {e}; it may be starting, try again") from e
 

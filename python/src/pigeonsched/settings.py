@@ -144,7 +144,7 @@ def _of_dev(s: Settings, env: Mapping[str, str], file: str) -> Settings:
         raise PigeonError(
             "no cluster found",
             tried=f"looking at the argument frontend (not given), PIGEON_FRONTEND (not set), the configuration ({file or 'no file'}) and for a pigeon dev: {e}",
-            advice="start one with 'pigeon dev', or name a frontend with PIGEON_FRONTEND=host:port",
+            advice="start one with 'pigeon dev' where none runs, or name a frontend with PIGEON_FRONTEND=host:port",
             problem=Problem.NOT_FOUND,
         ) from e
     s = dataclasses.replace(s, frontend=dev.frontends)
