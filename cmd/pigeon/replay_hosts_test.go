@@ -91,7 +91,8 @@ func TestReplayOnHosts(t *testing.T) {
 		t.Fatalf("status %d\n%s", code, stderr)
 	}
 	r := lines[measure.Result](t, stdout)[0]
-	if r.Completed != 20 || r.Workers != 12 || len(r.Hosts) != 3 || !(r.MessagesPerTask > 0) || !(r.CPUPerTask > 0) || !(r.All.Queueing.P99 > 0) {
+	// So short a run may take less processor time than a tick of the kernel: 0, and not NaN.
+	if r.Completed != 20 || r.Workers != 12 || len(r.Hosts) != 3 || !(r.MessagesPerTask > 0) || !(r.CPUPerTask >= 0) || !(r.All.Queueing.P99 > 0) {
 		t.Errorf("%+v", r)
 	}
 	if s, err := os.Stat(history); err != nil || s.Size() == 0 {

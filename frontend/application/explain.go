@@ -137,7 +137,7 @@ func (v *View) sentence() string {
 	if v.Wanted == api.EveryNode {
 		wanted = "one on every node"
 	}
-	return fmt.Sprintf("It is an application with executors of its own, %s%s, and %s; it has %d executors and wants %s.", v.State, forWhom(v.Owner), how, len(v.Executors), wanted)
+	return fmt.Sprintf("It is an application with executors of its own, %s%s, and %s; it has %s and wants %s.", v.State, forWhom(v.Owner), how, sched.Count(len(v.Executors), "executor", "executors"), wanted)
 }
 
 func executorSentence(x *api.ExecutorState) string {

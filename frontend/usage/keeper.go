@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Bounds of what waits to be written, and for how long.
@@ -192,7 +193,7 @@ func (k *Keeper) write(batch []entry) {
 	k.stats.kept.Store(k.store.kept)
 	if err != nil {
 		k.stats.failed.Add(int64(len(batch)))
-		k.failed("writing jobs that ended", err, fmt.Sprintf("see to the disk; %d jobs are not in the history, and scheduling goes on", len(batch)))
+		k.failed("writing jobs that ended", err, fmt.Sprintf("see to the disk; %s missing in the history, and scheduling goes on", sched.Count(len(batch), "job is", "jobs are")))
 		return
 	}
 	k.stats.removed.Add(removed)
