@@ -58,7 +58,7 @@ type owner struct {
 	full           atomic.Pointer[slots.Limit] // nil: there is room for all; read when batches come in
 	pauses         protocol.Pauses             // of this process, between two heartbeats
 	drain          *drain                      // nil while the node does not drain
-	stopping       bool                        // the node monitor waits for what runs, and then ends
+	stopping       bool                        // the node monitor waits for what runs, or kills it, and then ends
 	diskFault      string                      // of the work folder, "" while there is none
 }
 

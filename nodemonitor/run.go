@@ -83,7 +83,10 @@ func (n *NodeMonitor) repeat(ctx context.Context) {
 func (n *NodeMonitor) stopWorkers() {
 	o := n.owner
 	var last *wire.Snapshot
-	n.call(o.workers.Stop)
+	n.call(func() {
+		o.stopping = true // shown as the reason, and the master launches nothing here
+		o.workers.Stop()
+	})
 	n.whileRegistered(n.killWorkers)
 	// Only now is the node gone for others: a daemon that learned of it before it had the results
 	// would count the attempts that ran here as lost.

@@ -191,7 +191,10 @@ func TestStopTakesTheGrace(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	running := 0
-	for _, s := range w.snapshots[before:] {
+	for i, s := range w.snapshots[before:] {
+		if i > 0 && !(s.Draining && s.StopsWhenEmpty) { // the first may be of before the stop
+			t.Errorf("snapshot %d does not say that the node takes nothing new", i)
+		}
 		if len(s.Slots) == 2 && s.Slots[0].Running == id {
 			running++
 		}

@@ -205,12 +205,13 @@ func (o Options) jetStream(s *server.Options) error {
 	return o.sync(s)
 }
 
-// ofOneAlone reports whether a folder has streams, and not what each server of a cluster keeps about those of
-// the cluster.
+// ofOneAlone reports whether a folder has streams, and nothing of the groups by which the servers of a cluster
+// replicate. A server of a cluster that switched JetStream off, as on a full disk, has no group of all servers
+// there, and still the folder of groups.
 func ofOneAlone(folder string) bool {
 	streams, err := filepath.Glob(filepath.Join(folder, "*", "streams", "*"))
-	_, meta := os.Stat(filepath.Join(folder, "$SYS", "_js_", "_meta_"))
-	return err == nil && len(streams) > 0 && errors.Is(meta, fs.ErrNotExist)
+	_, groups := os.Stat(filepath.Join(folder, "$SYS", "_js_"))
+	return err == nil && len(streams) > 0 && errors.Is(groups, fs.ErrNotExist)
 }
 
 // checkStore makes the folder in which JetStream keeps its streams, and returns why nothing can be

@@ -46,7 +46,7 @@ func (s *Workers) Drain(why string) {
 
 // Draining reports whether the workers take nothing new, and whether all are withdrawn.
 func (s *Workers) Draining() (draining, drained bool) {
-	if s.admission.draining == "" {
+	if s.admission.nothingNew() == "" {
 		return false, false
 	}
 	return true, !slices.ContainsFunc(s.workers.live(), func(w *worker) bool { return !w.withdrawn })
