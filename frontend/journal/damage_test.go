@@ -568,19 +568,26 @@ func TestDamagedEndedJobs(t *testing.T) {
 	if n := unreadable(); n == 0 || n != jobs-shown {
 		t.Errorf("%d ended jobs cannot be looked up, and %d of %d are shown", n, shown, jobs)
 	}
-	clock.advance(time.Hour + time.Second)
-	for range 2 {
-		must(t, appendWait(j, taskEnd("unfinished", 1)))
-		clock.advance(2 * sweepEvery)
-	}
-	if n := j.EndedJobs(); n != 0 {
-		t.Errorf("%d ended jobs are kept longer than the retention", n)
-	}
+	forgets(t, j, clock)
 	if n := unreadable(); n > 0 {
 		t.Errorf("%d ended jobs cannot be looked up after the retention", n)
 	}
 	must(t, j.Close())
 	if n := strings.Count(log.String(), "journal keeps of ended jobs is damaged"); n != 1 {
 		t.Errorf("the damage is logged %d times: %s", n, log.String())
+	}
+}
+
+// forgets checks that a journal whose retention is an hour keeps no ended job after it, with the end of a task of
+// the job "unfinished" for each sweep.
+func forgets(t *testing.T, j *Journal, c *clock) {
+	t.Helper()
+	c.advance(time.Hour + time.Second)
+	for range 2 {
+		must(t, appendWait(j, taskEnd("unfinished", 1)))
+		c.advance(2 * sweepEvery)
+	}
+	if n := j.EndedJobs(); n != 0 {
+		t.Errorf("%d ended jobs are kept longer than the retention", n)
 	}
 }

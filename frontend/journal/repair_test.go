@@ -119,14 +119,7 @@ func TestDamagedTableIsMerged(t *testing.T) {
 	if n := unreadable(); n != damaged || rep.Jobs != 1 {
 		t.Errorf("after another opening %d ended jobs cannot be looked up, %d before it; %v", n, damaged, rep)
 	}
-	clock.advance(time.Hour + time.Second)
-	for range 2 {
-		must(t, appendWait(j, taskEnd("unfinished", 1)))
-		clock.advance(2 * sweepEvery)
-	}
-	if n := j.EndedJobs(); n != 0 {
-		t.Errorf("%d ended jobs are kept longer than the retention", n)
-	}
+	forgets(t, j, clock)
 	for i := range jobs {
 		if known, err := j.Lookup(jobID(fmt.Sprint("ended-", i))); err != nil || known.Ended != nil {
 			t.Errorf("after the retention ended-%d is %+v, %v", i, known, err)
