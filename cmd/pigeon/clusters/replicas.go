@@ -27,10 +27,10 @@ func (p *Plan) KeepsReplicas(folder string) error {
 	for _, d := range found {
 		own := filepath.Join(folder, hostsFolder, d.Name())
 		kept, alone := keptReplicas(own)
-		if kept && alone && len(p.servers()) > 1 {
+		if servers := len(p.Inventory.With(hosts.NATS)); kept && alone && servers > 1 {
 			return &api.Error{
 				Problem: api.Invalid, Subject: p.Inventory.File(), Tried: "comparing it with the plan in " + folder,
-				What: fmt.Sprintf("the NATS server of host %q was alone and becomes one of %d, which do not take over its leaderships and journals", d.Name(), len(p.servers())),
+				What: fmt.Sprintf("the NATS server of host %q was alone and becomes one of %d, which do not take over its leaderships and journals", d.Name(), servers),
 				Next: "keep one server; or let all jobs end, remove the cluster ('pigeon cluster remove' with the former inventory), delete " + filepath.Join(folder, hostsFolder) + ", and apply this one",
 			}
 		}
@@ -45,16 +45,6 @@ func (p *Plan) KeepsReplicas(folder string) error {
 		}
 	}
 	return nil
-}
-
-// servers returns the hosts with NATS servers.
-func (p *Plan) servers() (list []*HostPlan) {
-	for _, h := range p.Hosts {
-		if h.Host.Has(hosts.NATS) {
-			list = append(list, h)
-		}
-	}
-	return list
 }
 
 // keptReplicas reports whether the settings of the NATS server of a host, in the folder of a plan, have
