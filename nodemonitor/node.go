@@ -155,7 +155,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 		return err
 	}
 	n.backends, err = backends.Open(backends.Config{
-		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
+		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, ShortStartsBelow: c.ShortStartsBelow, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
 		MaxTaskProcesses: c.MaxTaskProcesses, LongWeight: c.longWeight(), ExecutorLimits: c.ExecutorLimits, Cgroup: c.Cgroup,
 		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), Fetch: n.fileKeeper, StageCache: c.StageCache, MinFreeDisk: c.MinFreeDisk, OnClose: n.life.OnClose, Log: n.log,

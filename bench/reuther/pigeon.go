@@ -30,6 +30,7 @@ type pigeon struct {
 	name, about string
 	spec        cluster.Spec // without its size
 	folder      string       // of all tasks; "" for their own
+	ahead       bool         // a quarter more slots, whose tasks wait at the node for the end of another one
 
 	cluster  *cluster.Cluster
 	pool     *client.Pool
@@ -39,7 +40,7 @@ type pigeon struct {
 
 // newPigeon returns Pigeon as on a cluster's machines: each daemon is a process, and notices travel
 // by a NATS server.
-func newPigeon() Peer {
+func newPigeon() *pigeon {
 	return &pigeon{
 		name:  "pigeon",
 		about: "exec tasks; frontend (journal with fsync), master, node and NATS server, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks, " + strconv.Itoa(submitted) + " at a time; outputs kept, and a working folder for each task",
@@ -48,7 +49,7 @@ func newPigeon() Peer {
 }
 
 // newPigeonDir is newPigeon with one working folder for all tasks.
-func newPigeonDir() Peer {
+func newPigeonDir() *pigeon {
 	return &pigeon{
 		name:   "pigeon-dir",
 		about:  "pigeon with `--dir /`: all tasks have the same working folder, as with the other peers",
@@ -59,12 +60,28 @@ func newPigeonDir() Peer {
 
 // newPigeonDev returns Pigeon as it is recommended for one machine (docs/operations.md). The daemons
 // are in the process that submits, as are the workers of the queues.
-func newPigeonDev() Peer {
+func newPigeonDev() *pigeon {
 	return &pigeon{
 		name:  "pigeon-dev",
 		about: "pigeon as `pigeon dev --nats=false`: all daemons are in the process that submits, as the workers of asynq and River are, and notices travel by Thrift; journal with fsync, outputs kept, and a working folder for each task",
 		spec:  cluster.Spec{Isolation: cluster.Goroutine, WithoutNATS: true, StartGuard: true},
 	}
+}
+
+// newPigeonAhead is newPigeonDir on a node that is set for tasks of less than a second.
+func newPigeonAhead() Peer {
+	p := newPigeonDir()
+	p.name, p.ahead = "pigeon-ahead", true
+	p.about = "pigeon-dir with a quarter more slots, and `short_starts_below` of as many as programs run at a time: the next ones wait at the node for the end of another one"
+	return p
+}
+
+// newPigeonDevAhead is newPigeonDev on such a node.
+func newPigeonDevAhead() Peer {
+	p := newPigeonDev()
+	p.name, p.ahead = "pigeon-dev-ahead", true
+	p.about = "pigeon-dev with a quarter more slots, and `short_starts_below` as in pigeon-ahead"
+	return p
 }
 
 // Name implements Peer.
@@ -78,6 +95,9 @@ func (p *pigeon) Describe(context.Context) (Description, error) {
 func (p *pigeon) Start(ctx context.Context, slots int) error {
 	spec := p.spec
 	spec.Groups, spec.Slots = []int{1}, slots
+	if more := slots / 4; p.ahead && more > 0 {
+		spec.Slots, spec.ShortStartsBelow = slots+more, slots
+	}
 	c, err := cluster.Start(ctx, spec)
 	if err != nil {
 		return err

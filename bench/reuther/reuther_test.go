@@ -131,13 +131,13 @@ func TestPeersRunTheSame(t *testing.T) {
 // tried returns the names of all peers; with -short those that start no foreign daemons.
 func tried() []string {
 	if testing.Short() {
-		return []string{"floor", "pigeon", "pigeon-dev", "xargs", "parallel"}
+		return []string{"floor", "pigeon", "pigeon-dev", "pigeon-ahead", "xargs", "parallel"}
 	}
 	return reuther.Names()
 }
 
 // TestRealPeers: each peer that this machine has runs all tasks, as many at a time as there
-// are slots: 4 tasks of 50 ms on 2 slots take 100 ms at least.
+// are slots: 8 tasks of 50 ms on 4 slots take 100 ms at least.
 func TestRealPeers(t *testing.T) {
 	wanted := tried()
 	var peers []reuther.Peer
@@ -148,7 +148,7 @@ func TestRealPeers(t *testing.T) {
 		}
 		peers = append(peers, p)
 	}
-	plan := reuther.Plan{Slots: 2, Work: 100 * time.Millisecond, Rounds: 1, Durations: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond}, Zero: 2, Multilevel: 2}
+	plan := reuther.Plan{Slots: 4, Work: 100 * time.Millisecond, Rounds: 1, Durations: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond}, Zero: 2, Multilevel: 2}
 	r, err := reuther.Run(t.Context(), plan, peers, func(string) {})
 	if err != nil {
 		t.Fatal(err)

@@ -64,6 +64,7 @@ type Config struct {
 	LongWeight       int
 	Cgroup           string
 	ExecutorLimits   bool
+	ShortStartsBelow int // as package guard has it
 	LogRetention     time.Duration
 	LogLimit         int64
 	StageCache       int64 // bytes of files that were sent with jobs
@@ -106,7 +107,7 @@ func Open(cfg Config) (s *Set, err error) {
 	}
 	cfg.OnClose(s.logs.Close)
 	if s.guard == nil {
-		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup})
+		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup, ShortStartsBelow: cfg.ShortStartsBelow})
 		cfg.OnClose(func() error {
 			if s.leaving.Load() {
 				s.guard.Leave()

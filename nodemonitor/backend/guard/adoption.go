@@ -67,7 +67,7 @@ func (c *Client) Adopt() (*Adoption, error) {
 
 func (c *Client) adopt(g *instance) (*Adoption, error) {
 	_ = g.conn.SetDeadline(time.Now().Add(c.patience)) // fails only on a closed socket, as the calls below then do
-	if err := gob.NewEncoder(g.conn).Encode(greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup}); err != nil {
+	if err := gob.NewEncoder(g.conn).Encode(c.greeting()); err != nil {
 		return nil, err
 	}
 	var w welcome
@@ -91,7 +91,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 		p.close()
 		return nil, &RefusedError{w.Refused, w.Ends, w.Kept}
 	}
-	g.process = p
+	g.process, g.paces = p, w.Paces
 	a := &Adoption{Kept: w.Kept, Held: make([]Held, w.Held)}
 	for i := range a.Held {
 		if err := dec.Decode(&a.Held[i]); err != nil {

@@ -34,6 +34,11 @@ type Options struct {
 	// Cgroup is the cgroup for processes with limits, a setting of package cgroup; "" makes the
 	// package find it.
 	Cgroup string
+
+	// ShortStartsBelow is how many processes run before the start of a short one (Spec.Short) waits for
+	// the end of another one; 0: none waits. It starts all the same while more than a quarter as many
+	// wait as short ones run.
+	ShortStartsBelow int
 }
 
 // Refusals of Start.
@@ -255,11 +260,26 @@ func (c *Client) write(g *instance, r *request) *instance {
 	if g == nil {
 		return g
 	}
-	g.write(r)
+	sent := *r
+	sent.Op = c.opFor(g, r)
+	g.write(&sent)
 	if r.Op == opStart && r.Spec.As != nil {
 		c.watchForks(g)
 	}
 	return g
+}
+
+// opFor returns how a guard is to understand a request.
+func (c *Client) opFor(g *instance, r *request) op {
+	if r.Op == opStart && r.Spec.Short && c.opts.ShortStartsBelow > 0 && g.paces {
+		return opStartPaced
+	}
+	return r.Op
+}
+
+// greeting returns the first message to a guard, without what only a new one needs.
+func (c *Client) greeting() greeting {
+	return greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup, Below: c.opts.ShortStartsBelow}
 }
 
 // guardFor ties a new process to the guard, or to a new one when that is gone.

@@ -13,6 +13,7 @@ type greeting struct {
 	Version int
 	Owner   string // whose processes these are: another owner's guard is refused
 	Cgroup  string // the folder of the delegated cgroup, as this client found it; "" for none
+	Below   int    // Options.ShortStartsBelow
 	// To a new guard.
 	Token string        // begins every mark
 	Grace time.Duration // for which the guard outlives its client; 0: not at all
@@ -27,7 +28,8 @@ type welcome struct {
 	Token   string
 	Last    Handle
 	Kept    []byte
-	Held    int // that many messages of the type Held follow
+	Held    int  // that many messages of the type Held follow
+	Paces   bool // opStartPaced is known
 }
 
 // Held is a process that a guard has kept for the next client.

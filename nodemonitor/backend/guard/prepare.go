@@ -61,6 +61,7 @@ func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fau
 		if !p.remembered { // else it would never be searched again on a busy node
 			found.put(p.key, p.path)
 		}
+		found.entered(spec)
 	}
 	return p, nil
 }
@@ -74,14 +75,20 @@ func newPlan(spec *Spec, own []string, mark string) plan {
 // prepareQuickly prepares a process whose folder and program are those of processes that ended a
 // moment ago. What it does not check makes the fork fail, and is checked then.
 func prepareQuickly(spec *Spec, own []string, mark string, found *programs) (p plan, ok bool) {
-	if len(spec.Argv) == 0 || spec.Argv[0] == "" || spec.Script != nil || !spec.MakeDir || spec.Spare == "" {
+	if len(spec.Argv) == 0 || spec.Argv[0] == "" || spec.Script != nil || spec.MakeDir && spec.Spare == "" {
 		return plan{}, false
 	}
 	p = newPlan(spec, own, mark)
-	if p.path = found.get(p.key); p.path == "" || !spec.reuse() {
+	if p.path = found.get(p.key); p.path == "" {
 		return plan{}, false
 	}
-	p.remembered, p.reused = true, true
+	if spec.MakeDir {
+		p.reused = spec.reuse()
+	}
+	if !p.reused && (spec.MakeDir || !found.mayEnter(spec)) {
+		return plan{}, false
+	}
+	p.remembered = true
 	return p, true
 }
 

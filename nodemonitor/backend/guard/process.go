@@ -32,6 +32,7 @@ type instance struct {
 	gone    chan struct{} // closed when receive has ended
 	follow  func()        // starts the delivery of the events of a guard that was adopted
 	left    atomic.Bool   // the connection ends, the guard does not
+	paces   bool          // the guard knows opStartPaced
 	// Guarded by Client.mu.
 	dead    bool
 	heard   uint64 // events
@@ -85,7 +86,10 @@ func (c *Client) spawn() (*instance, error) {
 		c.opts.Started(cmd.Process.Pid)
 	}
 	g := newInstance(ownGuard{cmd}, ours)
-	g.greet(greeting{Version: version, Owner: c.opts.Owner, Token: c.token, Grace: c.opts.Grace, Cgroup: c.enforces.Cgroup})
+	g.paces = true
+	hello := c.greeting()
+	hello.Token, hello.Grace = c.token, c.opts.Grace
+	g.greet(hello)
 	if kept := c.lastKept(); kept != nil {
 		g.write(&request{Op: opKeep, Kept: kept})
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Where a program was found is used again for foundFor: the search examines several folders with
@@ -13,16 +15,21 @@ import (
 // or may not be run any more, is searched again when it cannot be started.
 const foundFor = time.Second
 
-// mostFound bounds the programs that are remembered.
+// mostFound bounds the programs that are remembered, and the folders.
 const mostFound = 1024
 
 // programKey is what a search depends on, besides the files.
 type programKey struct{ user, path, name string }
 
-// programs are those that were found a moment ago. The methods may be called from any goroutine.
+// folderKey is what a look at a folder depends on, besides the files.
+type folderKey struct{ user, path string }
+
+// programs are those that were found a moment ago, and the folders that were looked at. The methods may
+// be called from any goroutine.
 type programs struct {
-	mu    sync.Mutex
-	found map[programKey]foundProgram
+	mu      sync.Mutex
+	found   map[programKey]foundProgram
+	folders map[folderKey]time.Time
 }
 
 type foundProgram struct {
@@ -36,11 +43,15 @@ func keyOf(s *Spec, path string) programKey {
 	if s.Script != nil || strings.Contains(name, "/") && !filepath.IsAbs(name) {
 		return programKey{}
 	}
-	k := programKey{path: path, name: name}
-	if s.As != nil {
-		k.user = s.As.String()
+	return programKey{user: s.user(), path: path, name: name}
+}
+
+// user returns what distinguishes the user of the process, "" for the guard's own.
+func (s *Spec) user() string {
+	if s.As == nil {
+		return ""
 	}
-	return k
+	return s.As.String()
 }
 
 // String returns what distinguishes the user: the number, that of the group, and those of the others.
@@ -77,9 +88,44 @@ func (p *programs) put(k programKey, path string) {
 	p.found[k] = foundProgram{path, time.Now()}
 }
 
-// forget removes a program that could not be started.
-func (p *programs) forget(k programKey) {
+// mayEnter reports whether the user of a process could enter the folder that its task names, a moment ago.
+func (p *programs) mayEnter(s *Spec) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.folders[folderKey{s.user(), s.Dir}]) < foundFor
+}
+
+// entered records that the user may enter the folder. One on a disk of another machine is not remembered: a
+// process that enters it waits for that machine, and the loop for the process.
+func (p *programs) entered(s *Spec) {
+	if p == nil || s.MakeDir || !isLocal(s.Dir) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.folders == nil || len(p.folders) >= mostFound {
+		p.folders = make(map[folderKey]time.Time)
+	}
+	p.folders[folderKey{s.user(), s.Dir}] = time.Now()
+}
+
+// forget removes a program that could not be started, and its folder.
+func (p *programs) forget(k programKey, s *Spec) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.found, k)
+	delete(p.folders, folderKey{s.user(), s.Dir})
+}
+
+// isLocal reports whether a folder is known to be on this machine's own disk or in its memory.
+func isLocal(folder string) bool {
+	var fs unix.Statfs_t
+	if unix.Statfs(folder, &fs) != nil {
+		return false
+	}
+	switch int64(fs.Type) { //nolint:unconvert // its type differs between architectures
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
+		return true
+	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A program that was found a moment ago is searched again when it cannot be started: it is found
@@ -62,6 +63,68 @@ func programThatMoved(t *testing.T, c *Client, limits Limits) {
 	}
 	if e := run("program"); e.Kind != Refused || !strings.Contains(e.Fault.What, "was not found in the PATH") {
 		t.Errorf("without it: %+v (%+v)", e, e.Fault)
+	}
+}
+
+// A folder that a task names is remembered as well: it is looked at again when the process cannot enter it,
+// and for another user. One that is on no disk of this machine is looked at each time.
+func TestFoldersAreRemembered(t *testing.T) {
+	var p programs
+	dir := t.TempDir()
+	if !isLocal(dir) {
+		t.Skipf("%s is on a file system that is not known to be local", dir)
+	}
+	own := []string{"PATH=" + os.Getenv("PATH")}
+	for _, tc := range []struct {
+		dir   string
+		quick bool
+	}{{dir, true}, {"/proc", false}} {
+		spec := &Spec{Argv: []string{"true"}, Dir: tc.dir}
+		if _, ok := prepareQuickly(spec, own, "mark", &p); ok {
+			t.Errorf("%s: it was not looked at", tc.dir)
+		}
+		if _, fault := prepare(spec, own, "mark", &p); fault != nil {
+			t.Fatal(fault)
+		}
+		if _, ok := prepareQuickly(spec, own, "mark", &p); ok != tc.quick {
+			t.Errorf("%s: %v after it was looked at", tc.dir, ok)
+		}
+		if _, ok := prepareQuickly(&Spec{Argv: spec.Argv, Dir: tc.dir, As: &User{UID: 1}}, own, "mark", &p); ok {
+			t.Errorf("%s: another user's", tc.dir)
+		}
+	}
+	for i := range mostFound + 1 {
+		p.folders[folderKey{user: strings.Repeat("x", i+1)}] = time.Now()
+		p.entered(&Spec{Dir: dir})
+	}
+	if len(p.folders) > mostFound {
+		t.Errorf("%d folders are remembered", len(p.folders))
+	}
+	p.folders[folderKey{path: dir}] = time.Now().Add(-foundFor)
+	if p.mayEnter(&Spec{Dir: dir}) {
+		t.Error("one that was looked at long ago is used")
+	}
+}
+
+// A folder that has gone, or was closed, since it was remembered is named in the refusal.
+func TestFolderThatHasGone(t *testing.T) {
+	c := client(t)
+	dir := filepath.Join(t.TempDir(), "work")
+	for range 3 {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if e := start(t, c, Spec{Argv: []string{"true"}, Dir: dir}).end(); e.Kind != Ended {
+				t.Fatalf("it ended as %+v (%+v)", e, e.Fault)
+			}
+		}
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		if e := start(t, c, Spec{Argv: []string{"true"}, Dir: dir}).end(); e.Kind != Refused || !strings.Contains(e.Fault.What, "does not exist on this node") {
+			t.Errorf("without its folder it ended as %+v (%+v)", e, e.Fault)
+		}
 	}
 }
 

@@ -38,6 +38,9 @@ type Spec struct {
 	// Stdin is set for a process that takes standard input, by Feed; otherwise the input is
 	// empty.
 	Stdin bool
+	// Short is set for a process whose start may wait for the end of another one
+	// (Options.ShortStartsBelow).
+	Short bool `msg:"-"`
 }
 
 // Script is a file that only the process's user may read, and run.
@@ -81,14 +84,17 @@ const (
 	opEnd    // the client ends for good: nothing outlives it
 	opInput  // a piece of standard input
 	opGuard  // never sent: a guard is started
+	// opStartPaced is opStart for a short process, whose start may wait for the end of another one. Only
+	// a guard that says so in its welcome knows it, and one of this build.
+	opStartPaced
 )
 
 // request is what the client sends, after its greeting.
 type request struct {
 	Op     op
 	Handle Handle
-	Spec   *Spec         // opStart
-	Mark   string        // opStart: value of [MarkVariable]
+	Spec   *Spec         // opStart, opStartPaced
+	Mark   string        // likewise: value of [MarkVariable]
 	Grace  time.Duration // opKill
 	Kept   []byte        // opKeep
 	// opInput: a piece that begins at the offset, and whether the input ends with it.

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -17,8 +16,9 @@ const (
 // startsAtOnce is how many processes are started before ends and requests are served again.
 const startsAtOnce = 8
 
-// A guard has a backlog while more processes than backlog wait for their start: a task that comes in
-// place of an ended one would only join them. It sends events once in sendsEvery then.
+// A guard has a backlog while more processes than backlog are ready for their start: a task that comes in
+// place of an ended one would only join them. It sends events once in sendsEvery then, and also while
+// enough processes wait for an end (pace).
 const (
 	backlog    = 16
 	sendsEvery = 15 * time.Millisecond
@@ -45,6 +45,9 @@ type server struct {
 
 	handles  map[Handle]*child
 	starts   []*child // to be started, in the order of their requests
+	startNow bool     // some of them may start: the loop does not wait before it looks
+	pace     pace
+	gathers  bool // events wait for others
 	byPid    map[int]*child
 	draining map[*child]bool // the leader has ended by a Kill, others of the group are in their grace
 	exits    bool            // children may have ended
@@ -70,21 +73,40 @@ func (s *server) turn() {
 		s.exits = false
 		s.reap()
 	}
-	waiting := len(s.starts)
-	n := min(startsAtOnce, waiting)
-	for _, c := range s.starts[:n] {
-		s.start(c)
-	}
-	s.starts = slices.Delete(s.starts, 0, n)
-	if sendsNow(waiting, time.Since(s.sent)) {
+	ready := s.startSome()
+	if s.gathers = !sendsNow(ready, &s.pace, time.Since(s.sent)); !s.gathers {
 		s.send()
 	}
 }
 
-// sendsNow reports whether events are sent, when so many processes have waited for their start and
-// the last events were sent that long ago.
-func sendsNow(waiting int, ago time.Duration) bool {
-	return waiting <= backlog || ago >= sendsEvery
+// startSome starts some of the processes that wait for their start, and returns how many of them
+// waited for nothing but that.
+func (s *server) startSome() (ready int) {
+	running := s.pace.running
+	rest := s.starts[:0]
+	for _, c := range s.starts {
+		held := s.pace.holds(c)
+		if !held {
+			ready++
+		}
+		if held || ready > startsAtOnce {
+			rest = append(rest, c)
+			continue
+		}
+		running++
+		s.pace.start(c)
+		s.start(c)
+	}
+	clear(s.starts[len(rest):])
+	s.starts = rest
+	s.startNow = ready > startsAtOnce || s.pace.running < running // one that could not be started makes room
+	return ready
+}
+
+// sendsNow reports whether events are sent, when so many processes were ready for their start and the
+// last events were sent that long ago.
+func sendsNow(ready int, p *pace, ago time.Duration) bool {
+	return ready <= backlog && !p.stocked() || ago >= sendsEvery
 }
 
 // send sends what there is to report.
@@ -99,8 +121,10 @@ func (s *server) send() {
 // end of an orphan interrupts it, except one that comes just before.
 func (s *server) patience() int {
 	switch {
-	case len(s.starts) > 0:
+	case s.startNow:
 		return 0
+	case s.gathers && s.link != nil && len(s.link.out) > 0:
+		return max(1, int((sendsEvery - time.Since(s.sent)).Milliseconds()))
 	case len(s.draining) > 0:
 		return groupsEvery
 	case len(s.handles) > 0 || s.strays:
@@ -116,11 +140,12 @@ func (s *server) handle(r *request) {
 		s.kept = r.Kept
 	case r.Op == opEnd:
 		s.ending = true
-	case r.Op == opStart && c == nil && r.Spec != nil:
-		c = &child{handle: r.Handle, mark: r.Mark, spec: r.Spec}
+	case (r.Op == opStart || r.Op == opStartPaced) && c == nil && r.Spec != nil:
+		c = &child{handle: r.Handle, mark: r.Mark, spec: r.Spec, paced: r.Op == opStartPaced}
 		s.last = max(s.last, r.Handle)
 		s.handles[c.handle] = c
-		s.starts = append(s.starts, c)
+		s.pace.arrive(c)
+		s.starts, s.startNow = append(s.starts, c), true
 	case c == nil: // it has ended
 	case r.Op == opKill:
 		s.kill(c, r.Grace)
@@ -183,7 +208,7 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	if err := c.fork(p, s.null, !s.signaled); err != nil {
 		s.sweepSoon()     // it may have begun
 		if p.remembered { // it may have gone meanwhile
-			s.programs.forget(p.key)
+			s.programs.forget(p.key, c.spec)
 			s.prepare(c, nil, p.confined.group)
 			return
 		}
@@ -228,6 +253,7 @@ func (s *server) finishIfEnded(c *child) {
 // next one.
 func (s *server) finish(c *child, e Event) {
 	e.Handle = c.handle
+	s.pace.end(c)
 	if c.exited = true; s.grace > 0 {
 		c.final = &e
 	} else {

@@ -20,7 +20,7 @@ func TestSendsNow(t *testing.T) {
 		{100 * backlog, sendsEvery - 1, false},
 		{100 * backlog, sendsEvery, true},
 	} {
-		if got := sendsNow(tc.waiting, tc.ago); got != tc.want {
+		if got := sendsNow(tc.waiting, &pace{}, tc.ago); got != tc.want {
 			t.Errorf("%d wait, sent %v ago: %v, want %v", tc.waiting, tc.ago, got, tc.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestEventsAreGathered(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &server{poll: poll, handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}}
-	s.sent = time.Now().Add(time.Hour) // no time passes
+	s.sent, s.startNow = time.Now().Add(time.Hour), true // no time passes, and processes are to be started
 	if s.link, err = newLink(s, fds[0], nil); err != nil {
 		t.Fatal(err)
 	}
