@@ -22,6 +22,7 @@ import (
 type LatencyResult struct {
 	Bench          string               `json:"bench"`            // latency
 	Samples        int                  `json:"samples"`          // tasks that were measured
+	Backend        string               `json:"backend"`          // sleep or exec
 	Workers        int                  `json:"workers"`          // slots of the cluster
 	SubmitToStart  measure.Distribution `json:"submit_to_start"`  // from the call that submits a job of one task to the start of the task in its backend
 	SubmitToAnswer measure.Distribution `json:"submit_to_answer"` // the duration of that call, which returns when the job is on the disk
@@ -46,6 +47,7 @@ type LatencyOptions struct {
 	// for the frontend of a running one, whose starts and ends are not known.
 	Cluster  *cluster.Cluster
 	Frontend string
+	Backend  api.Backend // sleep or exec
 	Samples  int
 	Workers  int
 	Progress func(done int)
@@ -70,7 +72,7 @@ func Latency(ctx context.Context, o LatencyOptions) (*LatencyResult, error) {
 	}
 	defer pool.Close() //nolint:errcheck // it only closes connections
 	l := &latency{
-		scheduler: wire.NewSchedulerClient(pool), base: strconv.FormatInt(time.Now().UnixNano(), 36) + "-",
+		scheduler: wire.NewSchedulerClient(pool), backend: o.Backend, base: strconv.FormatInt(time.Now().UnixNano(), 36) + "-",
 		begun: make([]time.Time, o.Samples), told: make([]time.Time, o.Samples),
 	}
 	for k := range warmUp + o.Samples {
@@ -79,7 +81,7 @@ func Latency(ctx context.Context, o LatencyOptions) (*LatencyResult, error) {
 		}
 		o.Progress(k + 1 - warmUp)
 	}
-	r := &LatencyResult{Bench: "latency", Samples: o.Samples, Workers: o.Workers}
+	r := &LatencyResult{Bench: "latency", Samples: o.Samples, Backend: string(o.Backend), Workers: o.Workers}
 	r.SubmitToAnswer, r.SubmitToTold = measure.Describe(l.answers, 1e-9), measure.Describe(l.wholes, 1e-9)
 	r.SubmitToStart, r.EndToTold = measure.Describe([]int64{}, 1), measure.Describe([]int64{}, 1)
 	if o.Cluster == nil {
@@ -95,6 +97,7 @@ func Latency(ctx context.Context, o LatencyOptions) (*LatencyResult, error) {
 
 type latency struct {
 	scheduler *wire.SchedulerClient
+	backend   api.Backend
 	base      string      // of keys, so that each measurement has its own
 	begun     []time.Time // by sample
 	told      []time.Time
@@ -103,8 +106,8 @@ type latency struct {
 }
 
 func (l *latency) one(ctx context.Context, sample int) error {
-	task := api.Task{Payload: api.Payload{Backend: api.BackendSleep, Sleep: taskTime}}
-	q := &api.Request{Key: l.base + strconv.Itoa(sample), Backend: api.BackendSleep, Class: "short", Tasks: []api.Task{task}}
+	task := api.Task{Payload: payload(l.backend, taskTime)}
+	q := &api.Request{Key: l.base + strconv.Itoa(sample), Backend: l.backend, Class: "short", Tasks: []api.Task{task}}
 	begun := time.Now()
 	id, _, err := l.scheduler.Submit(ctx, q)
 	if err != nil {

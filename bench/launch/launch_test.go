@@ -31,21 +31,27 @@ func start(t *testing.T, history bool) *cluster.Cluster {
 
 // TestLatency: the parts of a task's way are in the order in which they happen.
 func TestLatency(t *testing.T) {
+	for _, backend := range []api.Backend{api.BackendSleep, api.BackendExec} {
+		t.Run(string(backend), func(t *testing.T) { latency(t, backend) })
+	}
+}
+
+func latency(t *testing.T, backend api.Backend) {
 	c := start(t, true)
 	calls := 0
-	r, err := launch.Latency(t.Context(), launch.LatencyOptions{Cluster: c, Frontend: c.Frontends()[1], Samples: 30, Workers: 6, Progress: func(int) { calls++ }})
+	r, err := launch.Latency(t.Context(), launch.LatencyOptions{Cluster: c, Frontend: c.Frontends()[1], Backend: backend, Samples: 30, Workers: 6, Progress: func(int) { calls++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := r.SubmitToTold.P50
-	if r.Samples != 30 || calls < 30 || !(r.SubmitToStart.P50 > 0 && r.SubmitToStart.P50 < whole) || !(r.EndToTold.P50 > 0 && r.EndToTold.P50 < whole) || !(r.SubmitToAnswer.P50 > 0) || r.RSSMax == 0 {
+	if r.Samples != 30 || r.Backend != string(backend) || calls < 30 || !(r.SubmitToStart.P50 > 0 && r.SubmitToStart.P50 < whole) || !(r.EndToTold.P50 > 0 && r.EndToTold.P50 < whole) || !(r.SubmitToAnswer.P50 > 0) || r.RSSMax == 0 {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestLatencyOfARunningCluster(t *testing.T) {
 	c := start(t, false)
-	o := launch.LatencyOptions{Frontend: c.Frontends()[0], Samples: 5, Progress: func(int) {}}
+	o := launch.LatencyOptions{Frontend: c.Frontends()[0], Backend: api.BackendSleep, Samples: 5, Progress: func(int) {}}
 	r, err := launch.Latency(t.Context(), o)
 	if err != nil || !math.IsNaN(float64(r.SubmitToStart.P50)) || r.SubmitToTold.P50 <= 0 {
 		t.Errorf("%+v %v", r, err)
@@ -99,7 +105,7 @@ func TestMeasurementsEnd(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a measurement that was ended has a result")
 	}
-	if _, err := launch.Latency(ctx, launch.LatencyOptions{Cluster: c, Frontend: c.Frontends()[0], Samples: 5, Progress: func(int) {}}); err == nil {
+	if _, err := launch.Latency(ctx, launch.LatencyOptions{Cluster: c, Frontend: c.Frontends()[0], Backend: api.BackendSleep, Samples: 5, Progress: func(int) {}}); err == nil {
 		t.Error("a measurement that was ended has a result")
 	}
 }

@@ -159,7 +159,7 @@ func (g *generator) run(ctx context.Context) error {
 func (g *generator) job(ctx context.Context, number, size int) error {
 	tasks := make([]api.Task, size)
 	for i := range tasks {
-		tasks[i].Payload = g.options.payload()
+		tasks[i].Payload = payload(g.options.Backend, g.options.Duration)
 	}
 	q := &api.Request{Key: g.base + "-" + strconv.Itoa(number), Backend: g.options.Backend, Class: "short", Tasks: tasks}
 	if err := g.frontends[number%len(g.frontends)].toItsEnd(ctx, q, &g.failed); err != nil {
@@ -193,13 +193,14 @@ func (t *target) toItsEnd(ctx context.Context, q *api.Request, failed *atomic.In
 	}
 }
 
-func (o *RateOptions) payload() api.Payload {
-	if o.Backend == api.BackendSleep {
-		return api.Payload{Backend: api.BackendSleep, Sleep: o.Duration}
+// payload returns a task of that duration; for the backend exec a program that sleeps, or only ends.
+func payload(b api.Backend, d time.Duration) api.Payload {
+	if b == api.BackendSleep {
+		return api.Payload{Backend: api.BackendSleep, Sleep: d}
 	}
 	argv := []string{"true"}
-	if o.Duration > 0 {
-		argv = []string{"sleep", strconv.FormatFloat(o.Duration.Seconds(), 'f', -1, 64)}
+	if d > 0 {
+		argv = []string{"sleep", strconv.FormatFloat(d.Seconds(), 'f', -1, 64)}
 	}
 	return api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv}}
 }

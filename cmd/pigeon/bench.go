@@ -101,20 +101,25 @@ func benchLatency() *cobra.Command {
 		Use:   "latency",
 		Short: "Submit single tasks to an idle cluster, one after another",
 		Example: `  pigeon bench latency
+  pigeon bench latency --backend exec                    a real process for each task
   pigeon bench latency --samples 10000 --isolation process -o json`,
 		Args: flagsOnly,
 	}
 	output := addOutput(cmd)
 	f := addBenchFlags(cmd, 12)
 	samples := cmd.Flags().Int("samples", 2000, "tasks that are measured")
+	backend := cmd.Flags().String("backend", string(api.BackendSleep), backendsOfBench)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := checkBackend(api.Backend(*backend)); err != nil {
+			return wrongUse(err)
+		}
 		if *samples < 1 || *samples > 10_000_000 {
 			return wrongUse(fmt.Errorf("--samples %d is outside 1 to 10000000", *samples))
 		}
 		show := newProgress(cmd.ErrOrStderr())
 		return f.on(cmd.Context(), true, func(c *local.Cluster, frontends []string) error {
 			r, err := launch.Latency(cmd.Context(), launch.LatencyOptions{
-				Cluster: c, Frontend: frontends[0], Samples: *samples, Workers: f.workers,
+				Cluster: c, Frontend: frontends[0], Backend: api.Backend(*backend), Samples: *samples, Workers: f.workers,
 				Progress: func(done int) { show.linef("%d of %d tasks", done, *samples) },
 			})
 			show.clear()
@@ -132,7 +137,7 @@ func benchLatency() *cobra.Command {
 }
 
 func printLatency(out io.Writer, r *launch.LatencyResult) {
-	fmt.Fprintf(out, "%d tasks, one at a time, on %d idle workers (ms)  p50    p90    p99\n", r.Samples, r.Workers)
+	fmt.Fprintf(out, "%d tasks (%s), one at a time, on %d idle workers (ms)  p50    p90    p99\n", r.Samples, r.Backend, r.Workers)
 	for _, row := range []struct {
 		name string
 		d    measure.Distribution
@@ -161,7 +166,7 @@ func benchLaunch() *cobra.Command {
 	var backend string
 	fs.IntVar(&o.Tasks, "tasks", 200_000, "tasks in all")
 	fs.DurationVar(&o.Duration, "duration", 0, "of each task")
-	fs.StringVar(&backend, "backend", string(api.BackendSleep), "sleep, or exec: real processes")
+	fs.StringVar(&backend, "backend", string(api.BackendSleep), backendsOfBench)
 	fs.IntVar(&o.JobTasks, "job-tasks", 100, "tasks of a job")
 	fs.IntVar(&o.InFlight, "in-flight", 64, "jobs submitted and not ended")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -214,8 +219,16 @@ func checkRate(o *launch.RateOptions) error {
 			return fmt.Errorf("--%s %d is outside %d to %d", c.flag, c.value, c.min, c.most)
 		}
 	}
-	if o.Backend != api.BackendSleep && o.Backend != api.BackendExec {
-		return fmt.Errorf("--backend %q does not exist; use %s or %s", o.Backend, api.BackendSleep, api.BackendExec)
+	return checkBackend(o.Backend)
+}
+
+// backendsOfBench describes the flag --backend of measurements.
+const backendsOfBench = "sleep, or exec: real processes"
+
+// checkBackend refuses a backend whose tasks no measurement can run.
+func checkBackend(b api.Backend) error {
+	if b != api.BackendSleep && b != api.BackendExec {
+		return fmt.Errorf("--backend %q does not exist; use %s or %s", b, api.BackendSleep, api.BackendExec)
 	}
 	return nil
 }

@@ -84,6 +84,8 @@ func TestBench(t *testing.T) {
 		{"bench latency --samples 5 --nodes 2 --groups 1 --workers 2", exitDone, "submission to start of the task", ""},
 		{"bench launch --tasks 50 --job-tasks 7 -o json", exitDone, `{"bench":"launch","backend":"sleep","workers":120,"tasks":50,"duration":0,`, ""},
 		{"bench launch --tasks 12 --duration 1ms --workers 3 --nodes 3 --no-sync", exitDone, "utilization", ""},
+		{"bench latency --samples 5 --backend exec -o json", exitDone, `{"bench":"latency","samples":5,"backend":"exec",`, ""},
+		{"bench latency --backend spark", exitUsage, "", "spark"},
 		{"bench latency --samples 0", exitUsage, "", "--samples"},
 		{"bench launch --tasks 0", exitUsage, "", "--tasks 0 is outside 1 to 100000000"},
 		{"bench launch --duration 25h", exitUsage, "", "--duration 25h0m0s is outside 0s to 24h0m0s"},
