@@ -24,7 +24,6 @@ type child struct {
 	forced  bool // the grace after it is over
 	held    bool // suspended
 	paced   bool // its start may wait for the end of another process
-	counted bool // by the pace
 	grace   *time.Timer
 
 	heldSince  time.Time     // while it is suspended

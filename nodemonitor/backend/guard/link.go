@@ -49,6 +49,9 @@ func (l *link) put(e *Event) {
 	l.out = out
 }
 
+// gathers reports whether there are events that flush could send.
+func (l *link) gathers() bool { return len(l.out) > 0 && !l.waits }
+
 // flush sends what is there, without waiting.
 func (l *link) flush() {
 	if l.waits {

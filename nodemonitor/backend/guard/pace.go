@@ -33,7 +33,6 @@ func (p *pace) holds(c *child) bool {
 
 // start records that a process is being started.
 func (p *pace) start(c *child) {
-	c.counted = true
 	p.running++
 	if c.paced {
 		p.waiting--
@@ -41,12 +40,8 @@ func (p *pace) start(c *child) {
 	}
 }
 
-// end records that a process has ended, or could not be started.
+// end records that a process that was started has ended, or could not be started. It is called once for each.
 func (p *pace) end(c *child) {
-	if !c.counted {
-		return
-	}
-	c.counted = false
 	p.running--
 	if c.paced {
 		p.short--

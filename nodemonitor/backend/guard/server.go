@@ -47,7 +47,6 @@ type server struct {
 	starts   []*child // to be started, in the order of their requests
 	startNow bool     // some of them may start: the loop does not wait before it looks
 	pace     pace
-	gathers  bool // events wait for others
 	byPid    map[int]*child
 	draining map[*child]bool // the leader has ended by a Kill, others of the group are in their grace
 	exits    bool            // children may have ended
@@ -73,8 +72,7 @@ func (s *server) turn() {
 		s.exits = false
 		s.reap()
 	}
-	ready := s.startSome()
-	if s.gathers = !sendsNow(ready, &s.pace, time.Since(s.sent)); !s.gathers {
+	if sendsNow(s.startSome(), &s.pace, time.Since(s.sent)) {
 		s.send()
 	}
 }
@@ -123,7 +121,7 @@ func (s *server) patience() int {
 	switch {
 	case s.startNow:
 		return 0
-	case s.gathers && s.link != nil && len(s.link.out) > 0:
+	case s.link != nil && s.link.gathers():
 		return max(1, int((sendsEvery - time.Since(s.sent)).Milliseconds()))
 	case len(s.draining) > 0:
 		return groupsEvery

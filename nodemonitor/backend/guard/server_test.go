@@ -7,22 +7,47 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Without a backlog events are sent at once; with one they wait, but not for long.
+// Without a backlog, and without enough processes that wait for an end, events are sent at once; with one
+// of them they wait, but not for long.
 func TestSendsNow(t *testing.T) {
+	stocked := pace{below: 64, running: 64, short: 64, waiting: 16}
 	for _, tc := range []struct {
-		waiting int
-		ago     time.Duration
-		want    bool
+		ready int
+		p     pace
+		ago   time.Duration
+		want  bool
 	}{
-		{0, 0, true},
-		{backlog, 0, true},
-		{backlog + 1, 0, false},
-		{100 * backlog, sendsEvery - 1, false},
-		{100 * backlog, sendsEvery, true},
+		{0, pace{}, 0, true},
+		{backlog, pace{}, 0, true},
+		{backlog + 1, pace{}, 0, false},
+		{100 * backlog, pace{}, sendsEvery - 1, false},
+		{100 * backlog, pace{}, sendsEvery, true},
+		{0, stocked, sendsEvery - 1, false},
+		{0, stocked, sendsEvery, true},
 	} {
-		if got := sendsNow(tc.waiting, &pace{}, tc.ago); got != tc.want {
-			t.Errorf("%d wait, sent %v ago: %v, want %v", tc.waiting, tc.ago, got, tc.want)
+		if got := sendsNow(tc.ready, &tc.p, tc.ago); got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
 		}
+	}
+}
+
+// While events wait for others the loop waits no longer than they do.
+func TestPatience(t *testing.T) {
+	s := &server{handles: map[Handle]*child{1: {}}, sent: time.Now()}
+	s.link = &link{}
+	if got := s.patience(); got != orphansEvery {
+		t.Errorf("%d ms without events", got)
+	}
+	s.link.out = []byte("an event")
+	if got := s.patience(); got < 1 || got > int(sendsEvery.Milliseconds()) {
+		t.Errorf("%d ms with events", got)
+	}
+	s.link.waits = true // for the client to read
+	if got := s.patience(); got != orphansEvery {
+		t.Errorf("%d ms while the client does not read", got)
+	}
+	if s.startNow = true; s.patience() != 0 {
+		t.Error("it waits before it starts processes")
 	}
 }
 
