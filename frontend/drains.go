@@ -149,14 +149,13 @@ func servedOnlyBy(states []api.MasterState, n *api.Node) (only []string) {
 	for i := range states {
 		for k := range states[i].Nodes {
 			if o := &states[i].Nodes[k]; o.ID != n.ID && o.Up && (o.State == "" || o.State == api.StateUp) {
-				elsewhere[""] = elsewhere[""] || o.Slots > 0
 				for _, app := range o.Apps {
 					elsewhere[app] = true
 				}
 			}
 		}
 	}
-	for _, app := range append([]string{""}, n.Apps...) {
+	for _, app := range n.Apps {
 		if !elsewhere[app] && !holdsSlots(app) {
 			only = append(only, app)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -35,6 +36,9 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	}
 	s, err := srv.lookUp(ctx, "explaining", name)
 	if err != nil {
+		if e := srv.explainBackends(ctx, name); e != nil {
+			return e, nil
+		}
 		return nil, err
 	}
 	if err := may(ctx, access.SeeJob, s.status.Submitter, name, tried); err != nil {
@@ -78,6 +82,40 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 	e.Why = append(e.Why, drainSentences(srv.owner.dispatch.MasterStates(ctx))...)
 	explainShares(e.Explanation, srv.owner.dispatch.GroupOwners(ctx), views)
 	return e.Explanation, nil
+}
+
+// explainBackends explains an application whose backends have registered at nodes themselves; nil
+// where no node that is up has any. Its jobs are explained by their own names.
+func (srv *schedulerService) explainBackends(ctx context.Context, app string) *api.Explanation {
+	var at []string
+	for _, g := range srv.owner.dispatch.MasterStates(ctx) {
+		for i := range g.Nodes {
+			if slices.Contains(g.Nodes[i].Apps, app) {
+				at = append(at, g.Nodes[i].ID)
+			}
+		}
+	}
+	if app == "" || len(at) == 0 {
+		return nil
+	}
+	e := &api.Explanation{Status: api.Status{Job: app, App: app, State: api.StateRunning}, Groups: []api.GroupShare{}}
+	serving, idle := 0, 0
+	for _, v := range srv.owner.dispatch.JobViews(ctx, sched.NewJobID(srv.scope, app), app) {
+		e.Groups = append(e.Groups, v.Share)
+		serving, idle = serving+v.Share.Serving, idle+v.Share.IdleGeneral+v.Share.IdleReserve
+	}
+	e.Why = []string{fmt.Sprintf("It is an application, and no job: its backends serve %s of %s (%s), of which %s. 'pigeon status' lists its jobs, and 'pigeon explain JOB' explains one.",
+		sched.Count(serving, "slot", "slots"), sched.Count(len(at), "node", "nodes"), listed(at), sched.Count(idle, "is idle", "are idle"))}
+	return e
+}
+
+// listed joins names, of which it shows the first few.
+func listed(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // explainFormer explains an ended job that only the journal still has.

@@ -81,13 +81,13 @@ func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 }
 
 // printNodes prints the nodes, and below them the frontends and masters that are not up. How
-// long a node has been in its state and why is shown where one is not up, and versions where
+// long a node has been in its state and why is shown where one is not up or has no slots, and versions where
 // they differ.
 func printNodes(out io.Writer, states []api.MasterState) error {
 	versions, allUp := differ(states), true
 	for i := range states {
 		for _, n := range nodesOf(&states[i]) {
-			allUp = allUp && stateOf(&n) == api.StateUp
+			allUp = allUp && stateOf(&n) == api.StateUp && n.Reason == ""
 		}
 	}
 	w := newTable(out)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,13 @@ func TestBackendOutlivesItsNodeMonitor(t *testing.T) {
 	}
 
 	node = startNode(address)
+	await.Until(t, "the reason why the node runs nothing", func() bool {
+		return strings.Contains(succeed(t, "nodes", "--frontend", applications), "no backend is registered")
+	})
+	id := lines[api.Status](t, succeed(t, "status", "--frontend", applications, "-o", "json"))[0].Job
+	await.Until(t, "the reason why the job waits", func() bool {
+		return strings.Contains(succeed(t, "explain", "--frontend", applications, id), "register again only when they are started again")
+	})
 	after := register(t)
 	var ended []string
 	for range 2 { // a slot: one after the other

@@ -208,6 +208,9 @@ func publishedJob(t, cluster *testing.T, s style, app string, line devLine, back
 	if code, _, stderr := pigeon(t, "status", app); code == 0 || !strings.Contains(stderr, "it is an application, and no job") {
 		t.Errorf("an application taken for a job: status %d, %s", code, stderr)
 	}
+	if got := succeed(t, "explain", app); !strings.Contains(got, "its backends serve 1 slot of 1 node (node-0-00") {
+		t.Errorf("an application explained: %s", got)
+	}
 	// The rest arrives in order and once.
 	if err := backend.report(&published.TFullTaskId{TaskId: "last", RequestId: jobOf(t, app).Job, AppId: app, SchedulerAddress: hostPort(t, line.Frontends[0])}, 9, "end"); err != nil {
 		t.Fatal(err)

@@ -68,6 +68,9 @@ func (e *explanations) heldBecause(app string) string {
 	if e.opts.Policy.SingleMaster() {
 		return "the central master cannot be reached, or has no live general worker."
 	}
+	if app != "" {
+		work += "; backends that ran before their node monitor was restarted register again only when they are started again"
+	}
 	return fmt.Sprintf("no group that can be reached has a live worker for %s.", work)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -61,6 +62,9 @@ func (c *checker) top() {
 	c.refuse(len(inv.Hosts) == 0, nil, "hosts", "it names no host", "list hosts with name and roles under the key hosts")
 	c.refuse(inv.SSH.Port < 0 || inv.SSH.Port > 65535, nil, "ssh", fmt.Sprintf("the port of ssh is %d", inv.SSH.Port), "use 1 to 65535, or leave it out")
 	c.refuse(inv.SSH.User != "" && !destinationShape.MatchString(inv.SSH.User) || strings.HasPrefix(inv.SSH.User, "-"), nil, "ssh", fmt.Sprintf("the user of ssh is %q", inv.SSH.User), "give a user's name")
+	if err := api.CheckOwner(inv.PublishedOwner); err != nil {
+		c.refuse(true, nil, "published_owner", fmt.Sprintf("the owner of published programs is %q: %v", inv.PublishedOwner, err), "use a path such as team or team/alice")
+	}
 	c.settings(nil, inv.Settings)
 }
 
@@ -78,8 +82,11 @@ func (c *checker) host(h *Host) {
 	c.roles(h)
 	c.refuse(h.Group < 0 || h.Group > 32767, h, "group", fmt.Sprintf("the group is %d", h.Group), "use a number from 0 to 32767")
 	c.refuse(h.Group != 0 && !h.Has(Master) && !h.Has(Node), h, "group", "a group is that of a master or a node, and the host has neither", "leave it out, or add a role")
-	c.refuse(h.Has(Node) && (h.Slots < 1 || h.Slots > 10_000), h, "slots", fmt.Sprintf("its node has %d slots", h.Slots), "say with slots how many tasks run there at a time, 1 to 10000; one for each core is usual")
+	c.refuse(h.Has(Node) && h.lines["slots"] == 0, h, "slots", "its node has no number of slots", "say with slots how many tasks run there at a time; one for each core is usual, 0 is for a node that only carries backends of applications")
+	c.refuse(h.Has(Node) && (h.Slots < 0 || h.Slots > 10_000), h, "slots", fmt.Sprintf("its node has %d slots", h.Slots), "use 1 to 10000, or 0 for a node that only carries backends of applications")
 	c.refuse(!h.Has(Node) && h.Slots != 0, h, "slots", "slots are those of a node, and the host is none", "leave them out, or add the role node")
+	c.refuse(h.Has(Frontend) && ip == nil && c.inv.PublishedOwner != "", h, "address", fmt.Sprintf("its address %q is a name, at which its frontend listens on every address, so none is left for published_owner", h.Address),
+		"give one of its addresses as numbers; or leave published_owner out, and programs on this host reach the frontend at localhost as their own users")
 	c.refuse(!h.Has(Frontend) && h.ID != "", h, "frontend", "it names a frontend, and the host has none", "leave it out, or add the role frontend")
 	c.refuse(h.Has(Frontend) && !daemon.IsName(h.ID), h, "frontend", fmt.Sprintf("the name of its frontend is %q", h.ID), daemon.NameRule)
 	c.settings(h, h.Settings)

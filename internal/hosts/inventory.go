@@ -47,6 +47,7 @@ type Inventory struct {
 	Security       string   `yaml:"security"`        // tls (the default) or insecure
 	ServiceManager string   `yaml:"service_manager"` // of hosts that name none; default systemd
 	Prefix         string   `yaml:"prefix"`          // folder before all paths on the hosts; default none
+	PublishedOwner string   `yaml:"published_owner"` // for whom programs of the published protocols work that run on the hosts; default: none is served
 	SSH            SSH      `yaml:"ssh"`
 	Settings       Settings `yaml:"settings"` // of the daemons of all hosts
 	Hosts          []Host   `yaml:"hosts"`

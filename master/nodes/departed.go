@@ -25,9 +25,15 @@ func (n *node) state() (state, reason string) {
 		return api.StateDrained, n.whyDraining()
 	case n.draining:
 		return api.StateDraining, n.whyDraining()
+	case len(n.slots) == 0:
+		return api.StateUp, noSlots
 	}
 	return api.StateUp, ""
 }
+
+// noSlots is why nothing runs on a node that is up. Unmodified programs of the published protocols do
+// not notice that their node monitor was restarted.
+const noSlots = "it has no slots: its setting slots is 0, and no backend is registered; backends that were, before its node monitor was restarted, register again only when they are started again"
 
 // whyDraining returns why the node takes nothing new, and what ends that. A node that was told to
 // drain and whose node monitor stops then is stopping: the drain is shown again when it is back.

@@ -3,6 +3,7 @@ package nodes_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
@@ -48,6 +49,25 @@ func TestStatusOfSlots(t *testing.T) {
 	known[0] = 1
 	if list, _, _ := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID]} }); list[0].SlotUse != "b-s1l-l0.-" {
 		t.Errorf("a task was launched at the first: %s", list[0].SlotUse)
+	}
+}
+
+// A node shows the applications of all of its slots, and one without slots why it runs nothing.
+func TestStatusOfBackends(t *testing.T) {
+	g := newGroup(pigeon.Policy())
+	h := hello("a", 1, "h:1", 0, 1, 2)
+	h.Slots[1].Serves, h.Slots[2].Serves = []string{"etl"}, []string{"sql"}
+	for _, hello := range []*wire.Hello{h, hello("b", 1, "h:2")} {
+		if a, err := g.Hello(hello); err != nil || a.Problem != "" {
+			t.Fatal(a, err)
+		}
+	}
+	list, _, _ := g.Status(func(sched.Addr) sched.WorkerView { return sched.WorkerView{} })
+	if len(list) != 2 || !slices.Equal(list[0].Apps, []string{"", "etl", "sql"}) || list[0].Reason != "" {
+		t.Errorf("with backends of two applications: %+v", list)
+	}
+	if len(list) != 2 || !strings.Contains(list[1].Reason, "no backend is registered") {
+		t.Errorf("without slots: %+v", list)
 	}
 }
 

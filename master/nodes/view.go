@@ -35,17 +35,22 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 			if v.State == api.StateUp {
 				idle[kind] += each - runs
 			}
-			v.Apps = n.servesNow(slot)
+			v.Apps = append(v.Apps, n.servesNow(slot)...)
 			if runs > 0 {
 				v.Owners = append(v.Owners, n.slots[slot].owners...)
 			}
 		}
-		slices.Sort(v.Owners)
-		v.Owners = slices.Compact(v.Owners)
+		v.Apps, v.Owners = eachOnce(v.Apps), eachOnce(v.Owners)
 		v.SlotUse = n.use(workers, each, v.Owners)
 		list = append(list, v)
 	}
 	return list, idle, busy
+}
+
+// eachOnce sorts a list and drops what is there twice.
+func eachOnce(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // use describes the use of a node's slots, of which each of its workers has the given number: how

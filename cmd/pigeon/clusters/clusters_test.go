@@ -187,6 +187,23 @@ func TestSettingsOfPlan(t *testing.T) {
 	}
 }
 
+// A node that only carries backends has no slots, and unmodified programs of the published protocols find the
+// daemons at the ports of their own host.
+func TestPlanForPublishedPrograms(t *testing.T) {
+	const text = "published_owner: etl\nhosts:\n  - {name: m1, address: 10.0.0.1, roles: [master, frontend, node], slots: 0}\n"
+	files, _ := written(t, text, t.TempDir())
+	for path, wants := range map[string][]string{
+		"hosts/m1/etc/pigeon/frontend.yaml":    {"listen: 10.0.0.1:20503", "- address: 127.0.0.1:20503\n      owner: etl"},
+		"hosts/m1/etc/pigeon/nodemonitor.yaml": {"slots: 0", "listen: 127.0.0.1:20506", "- address: 127.0.0.1:20501\n      owner: etl"},
+	} {
+		for _, want := range wants {
+			if !strings.Contains(files[path], want) {
+				t.Errorf("%s has no %q:\n%s", path, want, files[path])
+			}
+		}
+	}
+}
+
 // Settings that no daemon takes, or that the plan makes, are refused with the host and the line.
 func TestRefusedSettings(t *testing.T) {
 	for from, want := range map[string]string{

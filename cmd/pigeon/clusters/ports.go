@@ -24,6 +24,7 @@ const (
 	frontendPort         = 20503
 	frontendInternalPort = 20504
 	nodeInternalPort     = 20505
+	executorPort         = 20506 // in place of backendPort, which then serves the owner of published programs
 	nodeHTTP             = 20511
 	masterHTTP           = 20512
 	frontendHTTP         = 20513
@@ -40,6 +41,7 @@ func Ports() []Port {
 		{masterPort, hosts.Master, "listen", "frontends, nodes, other masters", false},
 		{nodeInternalPort, hosts.Node, "internal_listen", "masters, frontends", false},
 		{backendPort, hosts.Node, "listen", "backends of applications on the same host", true},
+		{executorPort, hosts.Node, "listen", "executors of applications on the same host, where the inventory has published_owner", true},
 		{natsPort, hosts.NATS, "listen", "frontends, masters, nodes", false},
 		{natsClusterPort, hosts.NATS, "cluster_listen", "the other NATS servers", false},
 		{natsMonitorPort, hosts.NATS, "monitor", "'pigeon cluster', monitoring of the same host", true},

@@ -160,13 +160,26 @@ func (s *settings) frontend(h *hosts.Host) values {
 		s.led(v)
 		v["journal"] = "replicated"
 	}
+	s.published(v, h, frontendPort)
 	return v
+}
+
+// published has a daemon serve programs of the published protocols on its host, at the port
+// that they expect.
+func (s *settings) published(v values, h *hosts.Host, port int) {
+	if owner := s.inv.PublishedOwner; owner != "" {
+		v["published_listen"] = []values{{"address": local(h, port), "owner": owner}}
+	}
 }
 
 func (s *settings) node(h *hosts.Host) values {
 	v := s.common(h, hosts.Node, nodeHTTP)
 	v["id"], v["group"], v["slots"], v["master"] = h.Name, h.Group, h.Slots, s.masters[h.Group]
 	v["listen"], v["internal_listen"], v["work_dir"] = local(h, backendPort), listen(h, nodeInternalPort), pathsOf(h).data("node")
+	if s.inv.PublishedOwner != "" {
+		v["listen"] = local(h, executorPort)
+	}
+	s.published(v, h, backendPort)
 	return v
 }
 

@@ -122,6 +122,9 @@ func (c *Cluster) nodes() Finding {
 			case api.StateUp, "":
 				up++
 				slots += n.Slots
+				if n.Slots == 0 && n.Reason != "" {
+					f.addf(Warn, "start its backends again, or give it slots", "%s of group %d is up, and %s", n.ID, g.Group, n.Reason)
+				}
 			case api.StateDraining, api.StateDrained, api.StateStopped:
 			default:
 				f.addf(Warn, "look at the machine and at the node monitor's log ('pigeon nodes' lists all)", "%s of group %d is %s: %s", n.ID, g.Group, n.State, cmp.Or(n.Reason, "no reason is known"))

@@ -56,6 +56,9 @@ func TestCluster(t *testing.T) {
 		"a refused node": {func(c *Cluster) {
 			c.Groups[0].Departed = []api.Node{{ID: "n0", State: "refused", Reason: "its id is taken"}}
 		}, "nodes", Warn, "n0 of group 0 is refused: its id is taken"},
+		"a node whose backends are gone": {func(c *Cluster) {
+			c.Groups[0].Nodes[0].Slots, c.Groups[0].Nodes[0].Reason = 0, "it has no slots"
+		}, "nodes", Warn, "n0 of group 0 is up, and it has no slots"},
 		"a server without JetStream": {func(c *Cluster) {
 			c.Groups[0].Role, c.Groups[0].NATSFaults = api.Leader, []string{"NATS server n2 has switched JetStream off"}
 		}, "nats", Bad, "n2 has switched JetStream off"},
