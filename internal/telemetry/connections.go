@@ -4,17 +4,19 @@ import (
 	"container/list"
 	"net"
 	"sync"
+
+	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
 // connections is a listener that bounds the connections it has accepted. At the bound, the one
-// that has been without a request for the longest time is closed for a new one: callers that only
-// hold connections shut no other caller out. One is busy while a handler answers its request.
+// that has been without a request for the longest time, of the source with most of these, is closed for a new one:
+// callers that only hold connections, or come again and again, shut no other caller out. One is busy while a handler answers its request.
 //
 //	accepted, idle ──begin──▶ busy ──end──▶ idle ──the longest idle, at the bound──▶ closed
 type connections struct {
 	net.Listener
 	most  int // in all
-	ofOne int // of one address that is not loopback
+	ofOne int // of one source that is not loopback
 
 	mu        sync.Mutex
 	open      int
@@ -58,13 +60,13 @@ func (s *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// addressOf returns the address of a caller without its port, "" for one on this machine.
+// addressOf returns the source of a caller, "" for one on this machine.
 func addressOf(c net.Conn) string {
 	a, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok || a.IP.IsLoopback() {
 		return ""
 	}
-	return a.IP.String()
+	return listener.Source(a)
 }
 
 // admit enters a connection, and returns the one to close for it; false when none can be closed.
@@ -73,9 +75,15 @@ func (s *connections) admit(c *connection) (victim *connection, ok bool) {
 	defer s.mu.Unlock()
 	switch {
 	case c.address != "" && s.byAddress[c.address] >= s.ofOne:
-		victim = s.longestIdle(c.address)
+		victim = s.longestIdle(func(address string) bool { return address == c.address })
 	case s.open >= s.most:
-		victim = s.longestIdle("")
+		idle, largest := map[string]int{}, 0
+		for e := s.idle.Front(); e != nil; e = e.Next() {
+			c, _ := e.Value.(*connection)
+			idle[c.address]++
+			largest = max(largest, idle[c.address])
+		}
+		victim = s.longestIdle(func(address string) bool { return idle[address] == largest })
 	default:
 		s.enter(c)
 		return nil, true
@@ -88,11 +96,10 @@ func (s *connections) admit(c *connection) (victim *connection, ok bool) {
 	return victim, true
 }
 
-// longestIdle returns the connection that has been idle for the longest time, of an address
-// unless that is "".
-func (s *connections) longestIdle(address string) *connection {
+// longestIdle returns the connection that has been idle for the longest time, of the addresses that are of.
+func (s *connections) longestIdle(of func(address string) bool) *connection {
 	for e := s.idle.Front(); e != nil; e = e.Next() {
-		if c, _ := e.Value.(*connection); address == "" || c.address == address {
+		if c, _ := e.Value.(*connection); of(c.address) {
 			return c
 		}
 	}

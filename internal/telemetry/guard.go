@@ -72,11 +72,11 @@ func connectionOf(r *http.Request) (accepted *connection, secured net.Conn) {
 }
 
 // guard serves pages that only some may see: to callers that are allowed, under a name of this
-// server, and to no page of another site. It bounds how many requests are answered at a time, so
-// that connections are left for /healthz and /readyz.
+// server, and to no page of another site. It bounds how many requests are answered at a time, in all and for one
+// caller, so that connections are left for others, and for /healthz and /readyz.
 func (s *Server) guard(h http.Handler) http.Handler {
 	h = http.NewCrossOriginProtection().Handler(h)
-	room := make(chan struct{}, maxConnections-reserved)
+	places := &Places{Most: maxConnections - reserved, OfUser: (maxConnections - reserved) / 4, OfAddress: maxOfAddress}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header())
 		if !s.isNamed(r.Host) {
@@ -100,15 +100,15 @@ func (s *Server) guard(h http.Handler) http.Handler {
 			s.refuse(w, r, p, status, err)
 			return
 		}
-		select {
-		case room <- struct{}{}:
-			defer func() { <-room }()
-		default:
+		r = r.WithContext(identity.With(r.Context(), p))
+		leave, full := places.Take(r)
+		if full != "" {
 			w.Header().Set("Retry-After", "1")
-			writeText(w, http.StatusServiceUnavailable, "as many requests as may be are being answered; try again")
+			writeText(w, http.StatusServiceUnavailable, "as many requests as may be are being answered, "+full+"; try again")
 			return
 		}
-		h.ServeHTTP(w, r.WithContext(identity.With(r.Context(), p)))
+		defer leave()
+		h.ServeHTTP(w, r)
 	})
 }
 

@@ -292,7 +292,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 		}
 	}
 	if _, victim, ok := enter("10.0.2.1"); victim != mine[2] || !ok {
-		t.Error("the longest idle one is not closed at the bound")
+		t.Error("the longest idle one of the address with most is not closed at the bound")
 	}
 	for e := s.idle.Front(); e != nil; e = s.idle.Front() {
 		e.Value.(*connection).begin()
@@ -306,5 +306,19 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	mine[0].end() // its handler ends after it
 	if s.idle.Len() != 0 {
 		t.Error("a closed connection is idle")
+	}
+}
+
+// Beyond the bound of all, the address with most idle connections gives way, and not who was here first.
+func TestTheAddressWithMostGivesWay(t *testing.T) {
+	s := limit(nil, 4, 4)
+	var all []*connection
+	for i, from := range []string{"192.0.2.1", "2001:db8::1", "2001:db8::2", "2001:db8::3", "192.0.2.2"} {
+		raw := &fakeConn{from: from}
+		c := &connection{Conn: raw, set: s, address: addressOf(raw)}
+		all = append(all, c)
+		if victim, ok := s.admit(c); !ok || (victim != nil) != (i == 4) || i == 4 && victim != all[1] {
+			t.Errorf("connection %d: %v, and %v gives way, want the first one of the network", i, ok, victim)
+		}
 	}
 }

@@ -21,10 +21,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
-// Bounds of the status server: a scrape, a few browsers and a probe at once. reserved is how many
+// Bounds of the status server: scrapes, browsers and a probe at once. reserved is how many
 // connections are left for /healthz and /readyz while requests are answered on all others.
 const (
-	maxConnections = 64
+	maxConnections = 160
 	maxOfAddress   = 32 // not on loopback, where all callers have one address
 	reserved       = 16
 	maxHeaderBytes = 16 << 10

@@ -14,10 +14,10 @@ import (
 
 // Bounds of what is read, of who looks, and of how often.
 const (
-	MaxViewers = 16 // at a time
-	// userPart is the part of MaxViewers that one user may have: somebody's many windows do not keep
-	// others from the page.
-	userPart = 2
+	MaxViewers = 64 // at a time
+	// Of one user, and from one address that is not loopback: somebody's many windows do not keep others from
+	// the page.
+	mostOfUser, mostOfAddress = 8, 16
 
 	newest    = 200 // jobs of each source whose changes are followed
 	askWithin = 2 * time.Second
@@ -34,7 +34,6 @@ type board struct {
 
 	mu      sync.Mutex
 	viewers int
-	users   map[string]int     // viewers of each user that has some
 	stop    context.CancelFunc // of the reader; nil while nobody looks
 	readers sync.WaitGroup
 	closed  bool
@@ -55,39 +54,25 @@ type board struct {
 }
 
 func newBoard(places []Place) *board {
-	return &board{places: places, users: map[string]int{}, changed: make(chan struct{})}
+	return &board{places: places, changed: make(chan struct{})}
 }
 
-// errFull is what a viewer beyond the limit is told.
-var errFull = &api.Error{
-	Problem: api.Busy, Subject: "the page of this cluster", What: "16 browsers look at it already, which is the limit for each frontend (webpage.MaxViewers)",
-	Tried: "sending it to one more", Next: "close one of them, or open the page of another frontend",
-}
-
-// errFullFor is what a user is told who has a full part of the viewers.
-func errFullFor(user string) error {
+// errFull is what a viewer beyond a limit is told; full is which one.
+func errFull(full string) error {
 	return &api.Error{
-		Problem: api.Busy, Subject: "the page of this cluster", What: fmt.Sprintf("%d browsers of %s look at it already, which is the limit for one user (half of webpage.MaxViewers)", MaxViewers/userPart, user),
+		Problem: api.Busy, Subject: "the page of this cluster", What: fmt.Sprintf("as many browsers as may be look at it already, %s (webpage.MaxViewers)", full),
 		Tried: "sending it to one more", Next: "close one of them, or open the page of another frontend",
 	}
 }
 
 var errClosing = errors.New("this daemon is stopping")
 
-// enter counts a viewer of a user, "" for one that is not bounded; the first has the sources read.
-func (b *board) enter(user string) error {
+// enter counts a viewer; the first has the sources read.
+func (b *board) enter() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case b.closed:
+	if b.closed {
 		return errClosing
-	case b.viewers == MaxViewers:
-		return errFull
-	case user != "" && b.users[user] == MaxViewers/userPart:
-		return errFullFor(user)
-	}
-	if user != "" {
-		b.users[user]++
 	}
 	if b.viewers++; b.viewers == 1 {
 		ctx, stop := context.WithCancel(identity.With(context.Background(), identity.Self()))
@@ -102,12 +87,9 @@ func (b *board) enter(user string) error {
 }
 
 // leave is the end of a viewer; with the last one reading ends.
-func (b *board) leave(user string) {
+func (b *board) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.users[user]--; b.users[user] <= 0 {
-		delete(b.users, user)
-	}
 	if b.viewers--; b.viewers == 0 {
 		b.stop()
 		b.stop = nil

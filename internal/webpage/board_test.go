@@ -2,6 +2,7 @@ package webpage
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,7 +55,14 @@ func (c *changing) List(context.Context, int, string) ([]api.Status, error) {
 // as serves a page to a principal.
 func as(t *testing.T, p *Page, who identity.Principal) string {
 	t.Helper()
+	return from(t, p, who, "")
+}
+
+// from serves a page to a caller at an address, "" for the one that it has.
+func from(t *testing.T, p *Page, who identity.Principal, address string) string {
+	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.RemoteAddr = cmp.Or(address, r.RemoteAddr)
 		p.ServeHTTP(w, r.WithContext(identity.With(r.Context(), who)))
 	}))
 	t.Cleanup(s.Close)
@@ -150,17 +158,15 @@ func TestViewersAreBounded(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	text, _ := bufio.NewReader(answer.Body).ReadString('\n')
-	if answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, fmt.Sprintf("%d browsers", MaxViewers)) {
+	if answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, fmt.Sprintf("%d in all", MaxViewers)) {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 }
 
-// One user has half of the viewers at most; others still see the page, and the user does again when one of
-// these viewers has ended.
-func TestViewersOfAUserAreBounded(t *testing.T) {
+// One user has a few of the viewers at most, whatever role it has, and so has one address, with all names that it
+// uses; others still see the page, and the user does again when one of these viewers has ended.
+func TestViewersOfOneCallerAreBounded(t *testing.T) {
 	p := New(Place{Name: "f-0", Source: &changing{}})
-	alice := as(t, p, identity.Principal{Name: "alice", Role: identity.User, Proof: identity.Token})
-	bob := as(t, p, identity.Principal{Name: "bob", Role: identity.User, Proof: identity.Token})
 	status := func(address string) (int, string) {
 		answer, err := http.Get(address + "/page/events") //nolint:noctx // of a test
 		if err != nil {
@@ -170,18 +176,28 @@ func TestViewersOfAUserAreBounded(t *testing.T) {
 		text, _ := bufio.NewReader(answer.Body).ReadString('\n')
 		return answer.StatusCode, text
 	}
-	_, end := stream(t, alice)
-	for range MaxViewers/userPart - 1 {
-		stream(t, alice)
+	var end func()
+	for _, role := range []identity.Role{identity.User, identity.Admin, identity.Viewer} {
+		alice := as(t, p, identity.Principal{Name: "alice-" + string(role), Role: role, Proof: identity.Token})
+		for range mostOfUser {
+			_, end = stream(t, alice)
+		}
+		if code, text := status(alice); code != http.StatusServiceUnavailable || !strings.Contains(text, fmt.Sprintf("%d of user alice-%s", mostOfUser, role)) {
+			t.Errorf("alice: %d %s", code, text)
+		}
+		end()
+		await.Until(t, "alice sees the page again", func() bool { code, _ := status(alice); return code == http.StatusOK })
 	}
-	if code, text := status(alice); code != http.StatusServiceUnavailable || !strings.Contains(text, fmt.Sprintf("%d browsers of alice", MaxViewers/userPart)) {
-		t.Errorf("alice: %d %s", code, text)
+	anybody := identity.Principal{Role: identity.Superuser, Proof: identity.Insecure}
+	for i := range mostOfAddress {
+		stream(t, from(t, p, anybody, fmt.Sprintf("[2001:db8::%x]:1", i)))
 	}
-	if code, text := status(bob); code != http.StatusOK {
-		t.Errorf("bob: %d %s", code, text)
+	if code, text := status(from(t, p, anybody, "[2001:db8::ffff]:1")); code != http.StatusServiceUnavailable || !strings.Contains(text, "from 2001:db8::/64") {
+		t.Errorf("the network: %d %s", code, text)
 	}
-	end()
-	await.Until(t, "alice sees the page again", func() bool { code, _ := status(alice); return code == http.StatusOK })
+	if code, text := status(from(t, p, anybody, "192.0.2.1:1")); code != http.StatusOK {
+		t.Errorf("another address: %d %s", code, text)
+	}
 }
 
 // Rows that are gone are remembered up to a limit; a viewer that is further behind receives

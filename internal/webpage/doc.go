@@ -21,6 +21,6 @@
 // While there is no viewer, nothing is read. However many there are, the sources are read once a
 // second, or more rarely, so that reading takes about half a percent of a processor. No viewer
 // has a queue: each receives what changed since its last event, so one that reads slowly skips
-// states. There may be MaxViewers at a time, half of them of one user; a viewer that takes nothing for 10 seconds is
+// states. There may be MaxViewers at a time, a few of them of one user or from one address; a viewer that takes nothing for 10 seconds is
 // disconnected, and each reconnects after ten minutes, when its identity is checked again.
 package webpage

@@ -81,19 +81,22 @@ func textOf[T any](r *row[T]) json.RawMessage { return r.text }
 // events streams the state to a viewer.
 func (p *Page) events(w http.ResponseWriter, r *http.Request) {
 	who := identity.From(r.Context())
-	user := ""
-	if who.Role == identity.User {
-		user = who.Name
-	}
 	err := access.About(access.Allow(who, access.SeeCluster), "the page of this cluster", "sending its state")
-	if err == nil {
-		err = p.board.enter(user)
-	}
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	defer p.board.leave(user)
+	leave, full := p.viewers.Take(r)
+	if full != "" {
+		refuse(w, errFull(full))
+		return
+	}
+	defer leave()
+	if err := p.board.enter(); err != nil {
+		refuse(w, err)
+		return
+	}
+	defer p.board.leave()
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")

@@ -23,8 +23,9 @@ var assets embed.FS
 // Page is the page of a cluster, an http.Handler. Whoever serves it finds out who asks, and
 // refuses names of other sites, as package telemetry does. Close ends its streams.
 type Page struct {
-	board *board
-	mux   *http.ServeMux
+	board   *board
+	mux     *http.ServeMux
+	viewers telemetry.Places // that hold a stream of events
 }
 
 // NewOfFrontend returns the page of a frontend, which shows names and states of the jobs of the
@@ -37,7 +38,10 @@ func NewOfFrontend(place Place, dial Dial) *Page {
 
 // New returns the page of what the sources return.
 func New(places ...Place) *Page {
-	p := &Page{board: newBoard(places), mux: http.NewServeMux()}
+	p := &Page{
+		board: newBoard(places), mux: http.NewServeMux(),
+		viewers: telemetry.Places{Most: MaxViewers, OfUser: mostOfUser, OfAddress: mostOfAddress},
+	}
 	r := &reader{places: places}
 	p.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, "index.html") })
 	p.mux.HandleFunc("GET /page/{name...}", func(w http.ResponseWriter, r *http.Request) { serveAsset(w, r, r.PathValue("name")) })

@@ -2,6 +2,7 @@ package frame
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 // HeaderSize is the number of bytes before a frame's message.
 const HeaderSize = 4
 
-// bufferSize is each connection's read buffer. A frame that fits is parsed in
+// BufferSize is each connection's read buffer. A frame that fits is parsed in
 // place, without a copy, an allocation or a charge to the budget.
-const bufferSize = 8192
+const BufferSize = 8192
 
 // OversizeError is the error for a frame larger than the reader accepts, or for
 // bytes that are no frame at all.
@@ -43,7 +44,7 @@ type Reader struct {
 
 // NewReader reads frames of up to limit bytes from r. budget may be nil.
 func NewReader(r io.Reader, limit int, budget *Budget) *Reader {
-	return &Reader{br: bufio.NewReaderSize(r, bufferSize), limit: limit, budget: budget}
+	return &Reader{br: bufio.NewReaderSize(r, BufferSize), limit: limit, budget: budget}
 }
 
 // Charge makes budget that of later frames.
@@ -77,7 +78,7 @@ func (r *Reader) Size() (int, error) {
 // Release.
 func (r *Reader) Body() ([]byte, error) {
 	whole := HeaderSize + r.size
-	if whole <= bufferSize {
+	if whole <= BufferSize {
 		b, err := r.br.Peek(whole)
 		if err != nil {
 			return nil, unexpected(err)
@@ -89,6 +90,18 @@ func (r *Reader) Body() ([]byte, error) {
 		return nil, err
 	}
 	return r.readLarge()
+}
+
+// Begin returns the beginning of the frame that Size has begun, enough for the header of its message, and reads
+// past the rest without keeping it.
+func (r *Reader) Begin() ([]byte, error) {
+	b, err := r.br.Peek(min(HeaderSize+r.size, 2*maxName))
+	if err != nil {
+		return nil, unexpected(err)
+	}
+	b = bytes.Clone(b[HeaderSize:])
+	_, err = r.br.Discard(HeaderSize + r.size)
+	return b, unexpected(err)
 }
 
 // Release frees the memory of the frame. It is safe to call at any time.

@@ -46,7 +46,11 @@ func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.Wa
 func (s *Server) admit(calls context.Context, nc net.Conn, all *sync.WaitGroup) {
 	s.count.accepted.Add(1)
 	c := newConn(s, nc)
-	if why, ok := s.conns.admit(c); !ok {
+	displaced, why, ok := s.conns.admit(c)
+	if displaced != nil {
+		displaced.displace()
+	}
+	if !ok {
 		s.count.ended[why].Add(1)
 		_ = nc.Close()
 		if why != Finished {

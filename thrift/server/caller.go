@@ -29,15 +29,23 @@ type caller struct {
 	denial    error  // of the call that runs, as wire.WithDenial has it
 }
 
+// proven reports whether it is known who calls.
+func (c *conn) proven() bool {
+	return c.server.opts.Security.Identifier == nil || c.caller.principal.Role != identity.Nobody && c.caller.refusal == nil
+}
+
 // identify identifies the caller, once for the connection.
 func (c *conn) identify(ctx context.Context) {
 	ctx = wire.WithDenial(context.WithValue(ctx, subjectKey{}, &c.caller.subject), &c.caller.denial)
 	c.caller.remote, c.caller.ctx = ctx, ctx //nolint:fatcontext // one for each connection
-	if id := c.server.opts.Security.Identifier; id != nil {
-		var p identity.Principal
-		p, c.caller.refusal = id.Identify(c.net)
-		c.takeFor(p)
+	id := c.server.opts.Security.Identifier
+	if id == nil {
+		c.server.conns.claim(c, "", true)
+		return
 	}
+	p, refusal := id.Identify(c.net)
+	c.caller.refusal = refusal
+	c.takeFor(p)
 }
 
 // takeFor makes a principal that of all later calls.
@@ -45,7 +53,7 @@ func (c *conn) takeFor(p identity.Principal) {
 	c.caller.principal = p
 	c.caller.ctx = identity.With(c.caller.remote, p) //nolint:fatcontext // it replaces that of the principal before
 	most := c.server.opts.MaxConnsPerCaller
-	has := c.server.conns.claim(c, c.bounded(p))
+	has := c.server.conns.claim(c, bounded(p), c.proven())
 	c.reader.Charge(has.memory)
 	c.caller.full = nil
 	if c.caller.beyond = has.conns - most; has.conns > most {
@@ -62,13 +70,11 @@ func (c *conn) takeFor(p identity.Principal) {
 func (c *conn) mayWait() bool { return c.caller.beyond <= max(1, c.server.opts.MaxConnsPerCaller/16) }
 
 // bounded returns the key under which the connections of a principal are counted, "" for one
-// whose connections have no separate bound: daemons, and users who could stop this one anyway.
-func (c *conn) bounded(p identity.Principal) string {
-	switch {
-	case p.Role == identity.Superuser, p.Role.IsDaemon():
+// whose connections have no separate bound: daemons, users who could stop this one anyway, and who has
+// proven nothing, as which the connection was counted when it was accepted.
+func bounded(p identity.Principal) string {
+	if p.Role == identity.Superuser || p.Role == identity.Nobody || p.Role.IsDaemon() {
 		return ""
-	case p.Role == identity.Nobody:
-		return "nobody at " + c.host
 	}
 	return "person " + p.Name
 }
@@ -108,10 +114,16 @@ func (c *conn) refusal(head frame.Header) (why error, last bool) {
 	if err := s.Identifier.Valid(c.caller.principal); err != nil {
 		return err, true
 	}
-	if s.Allow == nil || c.proves(head) {
-		return nil, false
+	if s.Allow != nil && !c.proves(head) {
+		why = s.Allow(c.caller.principal, c.server.method(head.Name))
 	}
-	return s.Allow(c.caller.principal, c.server.method(head.Name)), false
+	if why == nil && c.cut {
+		why = &api.Error{
+			Problem: api.Denied, Subject: c.server.opts.Name, What: fmt.Sprintf("a caller that has not proven who it is sent a message of more than %d bytes", frame.BufferSize-frame.HeaderSize),
+			Tried: "reading it", Next: "prove it first: give a token (--token-file)",
+		}
+	}
+	return why, false
 }
 
 // decided reports a call to the audit log.

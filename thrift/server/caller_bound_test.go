@@ -24,7 +24,6 @@ func TestConnectionsOfOneCaller(t *testing.T) {
 		bounded bool
 	}{
 		{identity.Principal{Role: identity.User, Name: "mallory", Proof: identity.Token}, true},
-		{identity.Principal{}, true},
 		{identity.Principal{Role: identity.Node, Name: "n-0", Proof: identity.Certificate}, false},
 		{identity.Self(), false},
 	} {
@@ -118,38 +117,6 @@ func TestTokensBeyondTheBoundHoldNoPlace(t *testing.T) {
 		synctest.Wait()
 		if got := s.Stats(); got.Open != 0 || got.Ended[server.CallerFull] != 20 {
 			t.Errorf("stats %+v, want no connection open and 20 closed at once", got)
-		}
-	})
-}
-
-// Callers of one address that have not proven their identity, and hold all connections that the address may
-// have, do not keep those away who prove theirs.
-func TestTokensOfAFullAddress(t *testing.T) {
-	o := server.Options{MaxConnsPerCaller: 2, Security: server.Security{Identifier: tokens{}}}
-	timed(t, same, o, func(s *server.Server, p *servertest.Pipes) {
-		held := []*wire{dialPipe(t, p), dialPipe(t, p)}
-		synctest.Wait()
-		for _, token := range []string{"alice", "bob"} {
-			c := dialPipe(t, p)
-			c.send(proof(token)...)
-			if got := string(c.receive()); !strings.Contains(got, token) {
-				t.Errorf("answered %q, want %s", got, token)
-			}
-			c.echo("served")
-			held = append(held, c)
-		}
-		nobody := dialPipe(t, p)
-		nobody.send(proof("")...)
-		if got := string(nobody.receive()); !strings.Contains(got, "2 connections, the most of one caller") {
-			t.Errorf("a caller without a token was answered %q", got)
-		}
-		nobody.closed()
-		for _, c := range held {
-			_ = c.Close()
-		}
-		synctest.Wait()
-		if got := s.Stats(); got.Open != 0 {
-			t.Errorf("stats %+v, want no connection open", got)
 		}
 	})
 }

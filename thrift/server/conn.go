@@ -1,6 +1,7 @@
 package server
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -12,32 +13,36 @@ import (
 
 	"github.com/apache/thrift/lib/go/thrift"
 
+	"github.com/pigeon-sched/pigeon/internal/listener"
 	"github.com/pigeon-sched/pigeon/thrift/frame"
 )
 
 // conn is one connection. The goroutine in run owns all but the state.
 type conn struct {
 	server    *Server
-	socket    net.Conn // to end it; its Close does not wait
-	net       net.Conn // to read and write: the socket, or TLS over it
-	host      string   // key of the cap per address
-	claimed   string   // key of the cap per caller; the registry's lock guards it
+	socket    net.Conn      // to end it; its Close does not wait
+	net       net.Conn      // to read and write: the socket, or TLS over it
+	host      string        // key of the cap per address
+	claimed   string        // key of the cap per caller; the registry's lock guards it, and the next field
+	stranger  *list.Element // among those whose callers have proven nothing; nil for others
 	reader    *frame.Reader
 	transport *frame.Transport
 	protocol  thrift.TProtocol
 	idleUntil time.Time
 	sendErr   error // why a reply was not sent
+	cut       bool  // the message has only its beginning: nothing is kept of a large one whose caller has proven nothing
 	caller    caller
 	leave     context.CancelFunc // ends the context of calls; set before the first one
 
-	mu       sync.Mutex
-	busy     bool // a call runs or its reply is written
-	looked   bool // endIfGone has seen the call that runs
-	stopping bool // no further call begins
+	mu        sync.Mutex
+	busy      bool // a call runs or its reply is written
+	looked    bool // endIfGone has seen the call that runs
+	stopping  bool // no further call begins
+	displaced bool // another connection has its place
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	return &conn{server: s, socket: nc, net: nc, host: hostOf(nc.RemoteAddr())}
+	return &conn{server: s, socket: nc, net: nc, host: listener.Source(nc.RemoteAddr())}
 }
 
 // run serves the connection to its end.
@@ -56,7 +61,10 @@ func (c *conn) run(calls context.Context) {
 		c.identify(WithRemote(calls, c.socket.RemoteAddr()))
 		why, err = c.serve()
 	}
-	if c.stopped() {
+	switch stopped, displaced := c.state(); {
+	case displaced:
+		why, err = Full, errDisplaced
+	case stopped:
 		why, err = Finished, nil
 	}
 	c.server.count.ended[why].Add(1)
@@ -88,14 +96,17 @@ func (c *conn) serve() (Reason, error) {
 		if stop := c.end(); stop || err != nil {
 			return why, err
 		}
-		c.idleUntil = time.Now().Add(c.server.opts.IdleTimeout)
+		c.idleUntil = time.Now().Add(c.patience())
 	}
 }
 
-// patience is how long the server waits for a message: from a caller whose first call will be
-// refused no longer than for the rest of a frame.
+// errDisplaced is why a connection ended whose place another one has.
+var errDisplaced = errors.New("as many connections as may be are open, and its caller has proven nothing; another caller has its place")
+
+// patience is how long the server waits for a message: from a caller that has proven nothing, or whose next call
+// will be refused, no longer than for the rest of a frame.
 func (c *conn) patience() time.Duration {
-	if c.caller.refusal != nil || c.caller.full != nil {
+	if !c.proven() || c.caller.full != nil {
 		return min(c.server.opts.FrameTimeout, c.server.opts.IdleTimeout)
 	}
 	return c.server.opts.IdleTimeout
@@ -141,6 +152,9 @@ func (c *conn) readFrame() ([]byte, error) {
 		return nil, err
 	}
 	limit(frame.HeaderSize + size)
+	if c.cut = !c.proven() && frame.HeaderSize+size > frame.BufferSize; c.cut {
+		return c.reader.Begin()
+	}
 	return c.reader.Body()
 }
 
@@ -205,10 +219,18 @@ func (c *conn) end() bool {
 	return c.stopping
 }
 
-func (c *conn) stopped() bool {
+func (c *conn) state() (stopped, displaced bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stopping
+	return c.stopping, c.displaced
+}
+
+// displace closes the connection for another one.
+func (c *conn) displace() {
+	c.mu.Lock()
+	c.displaced = true
+	c.mu.Unlock()
+	c.abort()
 }
 
 // finish closes the connection, after the call if one runs.

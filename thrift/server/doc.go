@@ -9,7 +9,7 @@
 //	securing -- HandshakeTimeout, no TLS ----------------> closed, after an answer to a
 //	   | handshake, where there is TLS; identify           call in clear
 //	   v
-//	idle ------ no frame for IdleTimeout, peer closed ---> closed
+//	idle ------ no frame for IdleTimeout, peer closed ---> closed, sooner while nothing is proven
 //	   | first byte of a frame
 //	   v
 //	reading --- FrameTimeout after that byte, too large,

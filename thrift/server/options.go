@@ -30,25 +30,27 @@ type Options struct {
 	// MaxElements bounds one list or map of a message, because an element may
 	// take a byte on the wire and a hundred in memory. Default 250,000.
 	MaxElements int
-	// MaxConns bounds connections in all. Default 8,192.
+	// MaxConns bounds connections in all, and half of it those of callers that have proven nothing. At a
+	// bound, a new connection takes the place of one of these. Default 8,192.
 	MaxConns int
-	// MaxConnsPerHost bounds connections of one IP address. A whole cluster may
+	// MaxConnsPerHost bounds connections of one IP address, or of one /64 of IPv6. A whole cluster may
 	// share one on a test machine. Default 4,096.
 	MaxConnsPerHost int
 	// MaxConnsPerCaller bounds connections of one user, and those of unproven callers from one
-	// address; daemons and their own user have no such bound. A call on one more is answered with
+	// address; daemons and their own user have no such bound. A user's call on one more is answered with
 	// that, within FrameTimeout, unless it proves that the caller is another; a sixteenth of the bound
 	// may wait for it, further ones are closed at once. Default 1,024.
 	MaxConnsPerCaller int
 	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
 	// 40 KiB with TLS);
-	// at least MaxFrame * 2. The frames of one caller, as MaxConnsPerCaller counts them, have at most
-	// half of it, or MaxFrame * 2 where that is more. Default 256 MiB.
+	// at least MaxFrame * 2. The frames of one user have at most half of it, or MaxFrame * 2 where that is
+	// more; larger frames of unproven callers are not kept. Default 256 MiB.
 	Memory int64
 	// IdleTimeout ends a connection that sends no message. Applications hold
 	// connections open while tasks run. Default 1 h.
 	IdleTimeout time.Duration
-	// FrameTimeout runs from a frame's first byte to its last. Default 10 s.
+	// FrameTimeout runs from a frame's first byte to its last, and is the IdleTimeout of callers that have
+	// proven nothing. Default 10 s.
 	FrameTimeout time.Duration
 	// WriteTimeout runs over the whole writing of a reply. Default 10 s.
 	WriteTimeout time.Duration

@@ -51,7 +51,7 @@ func New(processor thrift.TProcessor, o Options) (*Server, error) {
 		processor: processor,
 		methods:   map[string]string{wire.Authenticate: wire.Authenticate},
 		budget:    frame.NewBudget(o.Memory),
-		conns:     newRegistry(o.MaxConns, o.MaxConnsPerHost),
+		conns:     newRegistry(o.MaxConns, o.MaxConnsPerHost, o.MaxConnsPerCaller),
 		gate:      &logGate{log: o.Log.With("service", o.Name)},
 		ready:     make(chan struct{}),
 		listener:  o.Listener,

@@ -98,11 +98,10 @@ func (s *Server) errClear() error {
 // the connection ends.
 func (c *conn) answerClear(ctx context.Context, first []byte) error {
 	c.reader = frame.NewReader(io.MultiReader(bytes.NewReader(first), c.socket), c.server.opts.MaxFrame, c.server.budget)
-	defer c.reader.Release()
 	if _, err := c.reader.Size(); err != nil {
 		return fmt.Errorf("the caller does not speak TLS: %w", err)
 	}
-	body, err := c.reader.Body()
+	body, err := c.reader.Begin()
 	if err != nil {
 		return fmt.Errorf("the caller does not speak TLS: %w", err)
 	}

@@ -26,9 +26,14 @@ func NewPipes() *Pipes {
 
 // Dial connects, whatever the address.
 func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	return p.DialFrom(ctx, pipeAddr{})
+}
+
+// DialFrom connects from an address.
+func (p *Pipes) DialFrom(ctx context.Context, from net.Addr) (net.Conn, error) {
 	client, peer := net.Pipe()
 	select {
-	case p.next <- accepted{conn: peer}:
+	case p.next <- accepted{conn: end{peer, from}}:
 		return client, nil
 	case <-p.closed:
 		return nil, net.ErrClosed
@@ -58,6 +63,15 @@ func (p *Pipes) Close() error {
 
 // Addr returns the address "pipe".
 func (p *Pipes) Addr() net.Addr { return pipeAddr{} }
+
+// end is the server's end of a pipe.
+type end struct {
+	net.Conn
+	remote net.Addr
+}
+
+// RemoteAddr implements net.Conn.
+func (e end) RemoteAddr() net.Addr { return e.remote }
 
 type pipeAddr struct{}
 
