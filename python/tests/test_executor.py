@@ -10,16 +10,19 @@ import hashlib
 import io
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
 import time
 import unittest
+import warnings
 import zlib
 from typing import Any
 from unittest import mock
 
-from pigeonsched import AsyncClient, AsyncPigeonExecutor, Client, PigeonError, PigeonExecutor, Problem, RemoteError, RemoteTraceback, ResultError
+from pigeonsched import AsyncClient, AsyncPigeonExecutor, Client, PigeonError, PigeonExecutor, Problem, RemoteError, RemoteTraceback, ResultError, payload
+from pigeonsched.aioexecutor import MAX_CALLS, Map
 from tests.cluster import PATIENCE, WithCluster, raised
 
 
@@ -71,6 +74,59 @@ def first_of(values: list[int]) -> int:
 @local
 def leave() -> None:
     sys.exit("it leaves")
+
+
+@local
+def fork(marker: str, end: str) -> str:
+    if os.fork() == 0:
+        if end == "raise":
+            raise ValueError("of the child")
+        if end == "exit":
+            sys.exit(5)
+        return "child"
+    status = os.waitstatus_to_exitcode(os.wait()[1])
+    with open(marker, "a") as f:
+        f.write("call\n")
+    return f"parent, {status}"
+
+
+@local
+def value_of_the_node() -> Any:
+    import collections
+
+    module: Any = type(sys)("only_on_the_node")
+    module.make = collections.OrderedDict  # found by its name, on the node alone
+    sys.modules["only_on_the_node"] = module
+
+    class Value:
+        def __reduce__(self) -> Any:
+            return make, ()
+
+    def make() -> None: ...
+
+    make.__module__, make.__qualname__ = "only_on_the_node", "make"
+    module.make = make
+    return Value()
+
+
+class NotUnpickled:
+    """Its class is here, and what it needs when it is read is not on the nodes."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def __reduce__(self) -> Any:
+        return __import__, (self.module,)
+
+
+@local
+def needs_a_module() -> None:
+    __import__("no_such_module.part")
+
+
+@local
+def tiny(x: int) -> tuple[int, str]:
+    return x, os.environ["PIGEON_TASK"] + " " + os.environ["PIGEON_JOB"]
 
 
 class ExecutorTest(WithCluster):
@@ -149,6 +205,74 @@ class ExecutorTest(WithCluster):
         with PigeonExecutor(python="/no/such/python") as executor:
             e = raised(ResultError, lambda: executor.submit(pow, 2, 3).result(PATIENCE))
             self.assertIn("/no/such/python", str(e))
+
+    def test_a_function_that_forks(self) -> None:
+        """Only the process that began answers, and makes the calls that follow."""
+        for end, status in (("return", 0), ("raise", 1), ("exit", 5)):
+            marker = str(self.dev.folder / f"fork-{end}")
+            self.assertEqual(self.executor.submit(fork, marker, end).result(PATIENCE), f"parent, {status}")
+            self.assertEqual(list(self.executor.map(fork, [marker] * 3, [end] * 3, chunksize=3, timeout=PATIENCE)), [f"parent, {status}"] * 3)
+            with open(marker) as f:
+                self.assertEqual(f.read(), "call\n" * 4)
+
+    def test_a_result_that_does_not_unpickle(self) -> None:
+        e = raised(ResultError, lambda: self.executor.submit(value_of_the_node).result(PATIENCE))
+        self.assertIn("the function has returned, and its result cannot be unpickled here: ModuleNotFoundError", str(e))
+        self.assertIn("install only_on_the_node here", e.advice)
+        self.assertIsInstance(e.__cause__, ModuleNotFoundError)
+
+    def test_a_result_that_does_not_pickle(self) -> None:
+        e = raised(ResultError, lambda: self.executor.submit(local(lambda: threading.Lock())).result(PATIENCE))
+        self.assertIn("the result cannot be pickled: TypeError", str(e))
+
+    def test_a_function_that_does_not_unpickle(self) -> None:
+        e = raised(ResultError, lambda: self.executor.submit(str, NotUnpickled("no_such_module.part")).result(PATIENCE))
+        self.assertIn("cannot be unpickled by", str(e))
+        self.assertIn("install no_such_module for that Python on the nodes", e.advice)
+        self.assertIn("No module named 'no_such_module'", str(e.__cause__))
+
+    def test_a_module_that_the_node_lacks(self) -> None:
+        e = raised(ModuleNotFoundError, lambda: self.executor.submit(needs_a_module).result(PATIENCE))
+        self.assertIn("install no_such_module there", str(e))
+
+    def test_map_chooses_chunks(self) -> None:
+        calls = range(300)
+        results = list(self.executor.map(tiny, calls, timeout=PATIENCE))
+        self.assertEqual([x for x, _ in results], list(calls))
+        first, rest = {task for _, task in results[:32]}, {task for _, task in results[32:]}
+        self.assertEqual(len(first), 16)
+        self.assertLess(len(rest), len(calls) - 32)
+        with self.assertRaises(PigeonError) as refused:
+            self.executor.map(tiny, range(1_000_001))
+        self.assertIn("more than 1000000 calls", str(refused.exception))
+
+    def test_map_that_chooses_chunks_can_be_ended(self) -> None:
+        results = self.executor.map(time.sleep, [3600] * 100)
+        results.close()  # type: ignore[attr-defined]
+        self.executor.shutdown()
+        self.assertEqual((list(results), self.dev.running()), ([], []))
+
+    def test_ctrl_c(self) -> None:
+        """It cancels what the executor submitted, and says so: in the block, after it, and without one."""
+        begin = "import time, pigeonsched\n"
+        for program, said in (
+            ("with pigeonsched.PigeonExecutor() as e:\n  e.submit(time.sleep, 3600).result()", "interrupted: cancelling"),
+            ("e = pigeonsched.PigeonExecutor()\ne.submit(time.sleep, 3600).result()", "interrupted: cancelling"),
+            ("with pigeonsched.PigeonExecutor() as e:\n  list(e.map(time.sleep, [3600] * 3))", "cancelled: "),
+            ("e = pigeonsched.PigeonExecutor()\ne.submit(time.sleep, 3600)", "waiting before the exit"),
+            ("e = pigeonsched.PigeonExecutor()\ne.submit(time.sleep, 3600)\ne.shutdown()", "interrupted: cancelling"),
+        ):
+            with self.subTest(program):
+                process = subprocess.Popen([sys.executable, "-c", begin + program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, stderr=subprocess.PIPE, text=True)
+                assert process.stderr is not None
+                while not self.dev.running():
+                    time.sleep(0.05)
+                errors = process.stderr.readline() if said.startswith("waiting") else ""
+                process.send_signal(signal.SIGINT)
+                errors += process.communicate(timeout=PATIENCE)[1]
+                self.assertIn(said, errors)
+                self.assertIn("cancelled: ", errors)
+                self.assertEqual(self.dev.running(), [])
 
     def test_an_answer_cut_short(self) -> None:
         e = raised(ResultError, lambda: self.executor.submit(os._exit, 0).result(PATIENCE))
@@ -250,7 +374,7 @@ class ExecutorTest(WithCluster):
 
     def test_wrong_options_leave_nothing_behind(self) -> None:
         before = threading.active_count()
-        raised(TypeError, lambda: PigeonExecutor(nonsense=1))
+        raised(TypeError, lambda: PigeonExecutor(nonsense=1))  # type: ignore[call-arg]
         self.assertEqual(threading.active_count(), before)
 
     def test_a_failed_try_is_not_the_result(self) -> None:
@@ -322,7 +446,92 @@ class ReadyTest(unittest.TestCase):
         asyncio.run(all_of_it())
 
 
+class ChunkTest(unittest.TestCase):
+    """How many calls of a map make a task, by what its first ones showed."""
+
+    def test_chunks(self) -> None:
+        for seconds, size, count, want in ((0.001, 10, 1032, 500), (0.3, 10, 1032, 1), (0.0, 10, 1032, 1000), (0.001, 1 << 20, 1032, 2), (None, 10, 1032, 1), (0.01, 10, 200_032, 50)):
+            with self.subTest(seconds=seconds, size=size, count=count):
+                calls = Map(abs, [range(count)], None, "python3")
+                found = payload.Values([0])
+                found.seconds, found.size = seconds or 0.0, size
+                tasks = calls.pack_rest([] if seconds is None else [found], MAX_CALLS)
+                self.assertEqual(len(tasks), -(-(count - 32) // want))
+        self.assertEqual([len(Map(abs, [range(n)], size, "python3").first) for n, size in ((64, None), (65, None), (65, 1), (65, 10))], [64, 16, 65, 7])
+
+    def test_large_arguments(self) -> None:
+        calls = Map(bytes.upper, [[os.urandom(100_000) for _ in range(70)]], None, "python3")
+        found = payload.Values([0])
+        found.seconds, found.size = 1e-6, 1
+        tasks = calls.pack_rest([found], MAX_CALLS)
+        self.assertGreater(len(tasks), 1)
+        self.assertTrue(all(payload.size(c) < 2 * payload.MAX_CALL for c in tasks))
+
+
+class LoopsTest(WithCluster):
+    """One client in several event loops, one after another and at a time."""
+
+    def setUp(self) -> None:
+        # asyncio warns of connections whose loop has ended before they were closed.
+        ignored = warnings.catch_warnings()
+        ignored.__enter__()
+        self.addCleanup(ignored.__exit__, None, None, None)
+        warnings.simplefilter("ignore", ResourceWarning)
+
+    def test_one_after_another(self) -> None:
+        client = AsyncClient()
+
+        async def submit() -> Any:
+            job = await client.submit(["echo", "1"])
+            await asyncio.gather(*(job.status() for _ in range(5)))  # several connections stay
+            return job
+
+        job = asyncio.run(submit())
+        self.assertEqual(asyncio.run(job.result(0, PATIENCE)), b"1\n")
+        job = asyncio.run(submit())
+        client.close()
+
+    def test_at_a_time(self) -> None:
+        client = AsyncClient()
+        file = self.dev.folder / "staged"
+        file.write_bytes(b"x" * 100)
+
+        async def submit() -> list[bytes]:
+            jobs = await asyncio.gather(*(client.submit(["cat", "staged"], stage=[str(file)]) for _ in range(5)))
+            return await asyncio.gather(*(job.result(0, PATIENCE) for job in jobs))
+
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            self.assertEqual([f.result(PATIENCE) for f in [pool.submit(asyncio.run, submit()) for _ in range(3)]], [[b"x" * 100] * 5] * 3)
+        client.close()
+
+    def test_an_executor_belongs_to_one(self) -> None:
+        async def call() -> Any:
+            return await executor.submit(pow, 2, 3)
+
+        executor = AsyncPigeonExecutor()
+        self.assertEqual(asyncio.run(call()), 8)
+        with self.assertRaisesRegex(RuntimeError, "belongs to another event loop"):
+            asyncio.run(call())
+
+
 class AsyncExecutorTest(WithCluster):
+    def test_ctrl_c(self) -> None:
+        program = "import asyncio, time, pigeonsched\nasync def main():\n    e = pigeonsched.AsyncPigeonExecutor()\n    await e.submit(time.sleep, 3600)\nasyncio.run(main())\n"
+        with subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, stderr=subprocess.DEVNULL) as process:
+            while not self.dev.running():
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
+        self.assertEqual(self.dev.running(), [])
+
+    def test_map_chooses_chunks(self) -> None:
+        async def values() -> list[int]:
+            async with AsyncPigeonExecutor() as executor:
+                results = executor.map(abs, range(-100, 0))
+            return [x async for x in results]  # the rest is sent though the executor takes no more calls
+
+        self.assertEqual(asyncio.run(asyncio.wait_for(values(), PATIENCE)), list(range(100, 0, -1)))
+
     def test_all(self) -> None:
         asyncio.run(asyncio.wait_for(self._all(), PATIENCE))
 

@@ -340,7 +340,7 @@ class SecuredTest(unittest.TestCase):
         self.addCleanup(self.dev.stop)
 
     def test_tls_and_token(self) -> None:
-        given = {"tls_ca": self.dev.ready["tls_ca"], "token_file": self.dev.ready["token_file"]}
+        given: Any = {"tls_ca": self.dev.ready["tls_ca"], "token_file": self.dev.ready["token_file"]}
         with Client(self.dev.frontends, **given) as client:
             job = client.submit(["echo", "secured"])
             self.assertEqual(job.result(0, PATIENCE), b"secured\n")

@@ -58,6 +58,16 @@ class SettingsTest(unittest.TestCase):
         for wrong in ({"timeout": math.nan}, {"retry_for": math.nan}):
             self.assertIn("use a duration above zero", str(raised(PigeonError, functools.partial(load, self.env, **wrong))))
 
+    def test_lists_in_the_environment(self) -> None:
+        for text, want in (("a:1\n", ("a:1",)), (" a:1,b:2 ", ("a:1", "b:2")), ('"a:1"', ("a:1",))):
+            self.assertEqual(load({**self.env, "PIGEON_FRONTEND": text}).frontend, want)
+        for text in ("a:1\nb:2", "a:1\r\nb:2", '"a\n:1"', "a:1," + "b" * 200_000, "a b:1"):
+            e = raised(PigeonError, functools.partial(load, {**self.env, "PIGEON_FRONTEND": text}))
+            self.assertTrue(e.what and e.tried and e.advice, e)
+            self.assertLess(len(str(e)), 1000)
+        e = raised(PigeonError, lambda: load({**self.env, "PIGEON_FRONTEND": "a:1\nb:2"}))
+        self.assertIn("PIGEON_FRONTEND: 'a:1\\nb:2' is no list in one line, such as a:1,b:2", str(e))
+
     def test_no_cluster(self) -> None:
         e = raised(PigeonError, lambda: load(self.env))
         self.assertIn("no cluster found", str(e))

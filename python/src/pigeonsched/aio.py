@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Optional, Union
 
 from pigeonsched.client import commands_of
 from pigeonsched.links import AsyncNetwork
-from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile
+from pigeonsched.model import Command, JobOptions, JobStatus, SubmitOptions, TaskFile
 from pigeonsched.session import JobSession, Session
-from pigeonsched.settings import Settings, load
+from pigeonsched.settings import ClientSettings, Settings, load
+
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class AsyncJob:
@@ -63,9 +69,9 @@ class AsyncJob:
 
 
 class AsyncClient:
-    """Calls the frontends of one cluster, found as by the program pigeon, in one event loop."""
+    """Calls the frontends of one cluster, found as by the program pigeon. Each event loop has connections of its own."""
 
-    def __init__(self, frontend: Union[str, Sequence[str], None] = None, **settings: Any) -> None:
+    def __init__(self, frontend: Union[str, Sequence[str], None] = None, **settings: Unpack[ClientSettings]) -> None:
         """settings are the fields of Settings, such as token_file; None takes the user's."""
         self.settings: Settings = load(None, frontend=frontend, **settings)
         self._session = Session(AsyncNetwork(), self.settings)
@@ -79,12 +85,12 @@ class AsyncClient:
     def close(self) -> None:
         self._session.frontends.close()
 
-    async def submit(self, command: Union[Sequence[str], Sequence[Command]], *, tasks: int = 1, env: Optional[Mapping[str, str]] = None, **options: Any) -> AsyncJob:
+    async def submit(self, command: Union[Sequence[str], Sequence[Command]], *, tasks: int = 1, env: Optional[Mapping[str, str]] = None, **options: Unpack[SubmitOptions]) -> AsyncJob:
         """Submits a job, as Client.submit does."""
         session, known = await self._session.submit(commands_of(command, tasks, env), 0.0, tasks, JobOptions(**options))
         return AsyncJob(session, known)
 
-    async def sleep(self, seconds: float, *, tasks: int = 1, **options: Any) -> AsyncJob:
+    async def sleep(self, seconds: float, *, tasks: int = 1, **options: Unpack[SubmitOptions]) -> AsyncJob:
         """Submits a job of tasks that only sleep."""
         session, known = await self._session.submit([], seconds, tasks, JobOptions(**options))
         return AsyncJob(session, known)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Optional, TypeVar, Union
 
 from pigeonsched import progress as progress_bar
 from pigeonsched.errors import Problem, PigeonError
 from pigeonsched.links import BlockingNetwork, run_blocking
-from pigeonsched.model import Command, JobOptions, JobStatus, TaskFile, program
+from pigeonsched.model import Command, JobOptions, JobStatus, SubmitOptions, TaskFile, program
 from pigeonsched.session import JobSession, Session, check_tasks
-from pigeonsched.settings import Settings, load
+from pigeonsched.settings import ClientSettings, Settings, load
+
+if sys.version_info >= (3, 11):
+    from typing import Unpack
+elif TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _T = TypeVar("_T")
 _BAR_EVERY = 0.2  # seconds between two updates of a progress bar
@@ -109,7 +115,7 @@ class Job:
 class Client:
     """Calls the frontends of one cluster, found as by the program pigeon. Threads may share it."""
 
-    def __init__(self, frontend: Union[str, Sequence[str], None] = None, **settings: Any) -> None:
+    def __init__(self, frontend: Union[str, Sequence[str], None] = None, **settings: Unpack[ClientSettings]) -> None:
         """settings are the fields of Settings, such as token_file; None takes the user's."""
         self.settings: Settings = load(None, frontend=frontend, **settings)
         self._session = Session(BlockingNetwork(), self.settings)
@@ -123,7 +129,7 @@ class Client:
     def close(self) -> None:
         self._session.frontends.close()
 
-    def submit(self, command: Union[Sequence[str], Sequence[Command]], *, tasks: int = 1, env: Optional[Mapping[str, str]] = None, **options: Any) -> Job:
+    def submit(self, command: Union[Sequence[str], Sequence[Command]], *, tasks: int = 1, env: Optional[Mapping[str, str]] = None, **options: Unpack[SubmitOptions]) -> Job:
         """Submits a job: one program for each of its tasks, or a list of a Command for each task.
 
         options are the fields of JobOptions. A frontend that does not answer is tried for the
@@ -132,7 +138,7 @@ class Client:
         session, known = run_blocking(self._session.submit(commands_of(command, tasks, env), 0.0, tasks, JobOptions(**options)))
         return Job(session, known)
 
-    def sleep(self, seconds: float, *, tasks: int = 1, **options: Any) -> Job:
+    def sleep(self, seconds: float, *, tasks: int = 1, **options: Unpack[SubmitOptions]) -> Job:
         """Submits a job of tasks that only sleep."""
         session, known = run_blocking(self._session.submit([], seconds, tasks, JobOptions(**options)))
         return Job(session, known)

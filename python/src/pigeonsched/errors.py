@@ -86,7 +86,7 @@ class JobFailedError(PigeonError):
     """A job that failed or was cancelled, when its result was requested."""
 
 
-class ResultError(PigeonError):
+class ResultError(PigeonError, RuntimeError):
     """The result of a function cannot be had, for a reason other than an error of the function."""
 
 

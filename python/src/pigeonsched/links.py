@@ -16,6 +16,7 @@ import ssl
 import struct
 import time
 import traceback
+import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Optional, Protocol, TypeVar
 
@@ -181,7 +182,7 @@ class AsyncLink:
     """A stream of asyncio."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, secure: bool) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader, self._writer, self._loop = reader, writer, asyncio.get_running_loop()
         self.secure = secure
         self.loopback = _is_loopback(writer.get_extra_info("peername"))
 
@@ -197,14 +198,25 @@ class AsyncLink:
             raise ConnectionResetError("the other side closed the connection") from e
 
     def usable(self) -> bool:
-        return not self._reader.at_eof() and not self._writer.is_closing()
+        # A link of another loop, such as that of an earlier asyncio.run, has no use in this one.
+        return self._loop is asyncio.get_running_loop() and not self._reader.at_eof() and not self._writer.is_closing()
 
     def close(self) -> None:
-        self._writer.transport.abort()
+        if _running_loop() is self._loop:
+            self._writer.transport.abort()
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._writer.transport.abort)
+        except RuntimeError:  # it has ended, and cannot close anything
+            self._detach()
 
     def leave(self) -> None:
         # The transport belongs to the loop of the other process, whose selector is shared with
-        # it: abort would take the connection out of that one. The descriptor is replaced instead.
+        # it: abort would take the connection out of that one.
+        self._detach()
+
+    def _detach(self) -> None:
+        """Ends the connection here without its loop: its descriptor is replaced, which the transport closes when it is dropped."""
         fd = self._writer.get_extra_info("socket").fileno()
         if fd >= 0:
             nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
@@ -216,7 +228,7 @@ class AsyncNetwork:
     """Streams of asyncio."""
 
     def __init__(self) -> None:
-        self._working = asyncio.Lock()
+        self._working: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = weakref.WeakKeyDictionary()
 
     async def connect(self, address: str, verifier: Optional[Verifier], timeout: float) -> AsyncLink:
         host, port = split(address)
@@ -237,8 +249,15 @@ class AsyncNetwork:
 
     async def work(self, do: Callable[[], _T]) -> _T:
         # One at a time: of jobs that are submitted together, the first one hashes their files.
-        async with self._working:
+        async with self._working.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             return await asyncio.to_thread(do)
+
+
+def _running_loop() -> Optional[asyncio.AbstractEventLoop]:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 async def _within(seconds: float, what: Coroutine[Any, Any, _T]) -> _T:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Optional
+from typing import Any, Optional, TypedDict, Union
 
 from pigeonsched.errors import PigeonError, Problem
 
@@ -66,7 +67,7 @@ class JobOptions:
     restartable: bool = False  # a task may be stopped and run again from the beginning
     max_disconnect: float = 0.0  # 0: no limit
     max_running: int = 0  # at most this many tasks run at a time; 0: no limit
-    stage: Sequence[str] = ()  # FILE, FILE=NAME, FOLDER or FOLDER=NAME of this machine: every attempt finds copies in its working folder
+    stage: Sequence[Union[str, os.PathLike[str]]] = ()  # FILE, FILE=NAME, FOLDER or FOLDER=NAME of this machine: every attempt finds copies in its working folder
     dir: str = ""  # working folder on the node; "": the attempt's own
     memory: int = 0  # bytes of a task's processes together; 0: no limit of its own
     cpus: float = 0.0  # processors; 0: no limit of its own
@@ -79,6 +80,31 @@ class JobOptions:
             check_number(name, getattr(self, name))
         if self.estimate is not None:
             check_number("estimate", self.estimate)
+
+
+class ExecutorOptions(TypedDict, total=False):
+    """The fields of JobOptions that an executor gives to all its jobs, as arguments."""
+
+    owner: str
+    priority: int
+    job_class: str
+    estimate: Optional[float]
+    retries: int
+    restartable: bool
+    max_disconnect: float
+    max_running: int
+    stage: Sequence[Union[str, os.PathLike[str]]]
+    dir: str
+    memory: int
+    cpus: float
+    time_limit: float
+
+
+class SubmitOptions(ExecutorOptions, total=False):
+    """The fields of JobOptions, as arguments."""
+
+    key: Optional[str]
+    name: str
 
 
 def check_whole(name: str, value: Any, bits: int) -> None:

@@ -8,11 +8,11 @@ from typing import Any, Optional
 
 
 class Bar:
-    """A progress bar for that many tasks."""
+    """A progress bar for that many tasks, or calls."""
 
-    def __init__(self, total: int, title: str) -> None:
-        self._total, self._title = total, title
-        self._shown = 0
+    def __init__(self, total: int, title: str, unit: str = "task") -> None:
+        self._total, self._title, self.unit = total, title, unit
+        self.shown = 0
         self._printed = -1  # tenths, in the last line
         self._tqdm: Any = None
         try:
@@ -20,7 +20,7 @@ class Bar:
         except ImportError:
             self._print()
         else:
-            self._tqdm = tqdm(total=total, desc=title, unit="task")
+            self._tqdm = tqdm(total=total, desc=title, unit=unit)
 
     def __enter__(self) -> Bar:
         return self
@@ -30,9 +30,9 @@ class Bar:
 
     def show(self, done: int) -> None:
         """Shows that this many tasks have ended."""
-        if done <= self._shown:
+        if done <= self.shown:
             return
-        step, self._shown = done - self._shown, done
+        step, self.shown = done - self.shown, done
         if self._tqdm is not None:
             self._tqdm.update(step)
         else:
@@ -41,10 +41,10 @@ class Bar:
     def _print(self) -> None:
         # On a terminal the line is overwritten; elsewhere a line is printed when another tenth has ended.
         terminal = sys.stderr.isatty()
-        tenths = 10 * self._shown // max(self._total, 1)
+        tenths = 10 * self.shown // max(self._total, 1)
         if terminal or tenths > self._printed:
             self._printed = tenths
-            print(f"{self._title}: {self._shown} of {self._total} tasks", end="\r" if terminal else "\n", file=sys.stderr, flush=True)
+            print(f"{self._title}: {self.shown} of {self._total} {self.unit}s", end="\r" if terminal else "\n", file=sys.stderr, flush=True)
 
     def close(self) -> None:
         if self._tqdm is not None:

@@ -17,7 +17,7 @@ import stat
 import sys
 import warnings
 from collections.abc import Mapping
-from typing import Any, Optional
+from typing import Any, Optional, TypedDict, Union
 
 import yaml
 
@@ -45,6 +45,19 @@ class Settings:
     tls_key: str = ""
     cluster: str = ""
     owner: str = ""
+
+
+class ClientSettings(TypedDict, total=False):
+    """The fields of Settings as arguments of a client, beside frontend; None takes the user's."""
+
+    timeout: Optional[float]
+    retry_for: Optional[float]
+    token_file: Union[str, os.PathLike[str], None]
+    tls_ca: Union[str, os.PathLike[str], None]
+    tls_cert: Union[str, os.PathLike[str], None]
+    tls_key: Union[str, os.PathLike[str], None]
+    cluster: Optional[str]
+    owner: Optional[str]
 
 
 def load(environ: Optional[Mapping[str, str]] = None, **given: Any) -> Settings:
@@ -104,7 +117,7 @@ def _read_file(env: Mapping[str, str]) -> tuple[dict[str, Any], str]:
 def _parse(key: str, value: Any, where: str) -> Any:
     try:
         if key in _LIST:
-            items = next(csv.reader([value])) if isinstance(value, str) else value
+            items = _items(value) if isinstance(value, str) else value
             if not isinstance(items, list) or not all(isinstance(i, str) for i in items):
                 raise ValueError("expected a list of strings, in a file [a, b] and elsewhere a,b")
             return tuple(i for i in items if i)
@@ -117,10 +130,18 @@ def _parse(key: str, value: Any, where: str) -> Any:
         raise PigeonError(f"{where}: {e}", tried="reading the settings of clients", advice="correct it") from e
 
 
+def _items(text: str) -> list[str]:
+    try:
+        (items,) = csv.reader([text.strip()])
+    except (csv.Error, ValueError) as e:
+        raise ValueError(f"{text[:200]!r} is no list in one line, such as a:1,b:2 ({e})") from e
+    return items
+
+
 def _checked(s: Settings) -> Settings:
     for address in s.frontend:
         host, _, port = address.rpartition(":")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+        if not host or any(c.isspace() for c in host) or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
             raise _wrong("frontend", f"{address!r} is no host:port")
     if not s.timeout > 0:  # nor NaN
         raise _wrong("timeout", "use a duration above zero")
@@ -210,7 +231,7 @@ def read_token(path: str) -> str:
         with open(path, "rb") as f:
             mode = os.fstat(f.fileno()).st_mode
             text = f.read(_MAX_TOKEN + 1)
-    except OSError as e:
+    except (OSError, ValueError) as e:
         raise PigeonError(str(e), subject=path, tried="reading the access token", advice="name the file that 'pigeon token create --out' wrote") from e
     if not stat.S_ISREG(mode) or mode & 0o077:
         raise PigeonError(f"others may read it (mode {stat.S_IMODE(mode):04o})", subject=path, tried="reading the access token", advice=f"chmod 600 {path}")

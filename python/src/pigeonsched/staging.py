@@ -9,6 +9,7 @@ import posixpath
 import stat
 import time
 from collections.abc import Iterator, Sequence
+from typing import Union
 
 from pigeonsched.errors import PigeonError, Problem
 
@@ -35,13 +36,13 @@ class Stager:
     def __init__(self) -> None:
         self._known: dict[str, tuple[_State, str]] = {}  # the hashes of the last job's files, by path
 
-    def staged(self, arguments: Sequence[str]) -> list[StagedFile]:
+    def staged(self, arguments: Sequence[Union[str, os.PathLike[str]]]) -> list[StagedFile]:
         """Reads what FILE, FILE=NAME, FOLDER and FOLDER=NAME name. Links are not followed."""
         if isinstance(arguments, (str, os.PathLike)):
             raise TypeError('files to stage are a list, such as ["data.csv"]')
         known: dict[str, tuple[_State, str]] = {}
         found: list[StagedFile] = []
-        for argument in map(os.fspath, arguments):
+        for argument in (os.fspath(a) for a in arguments):
             path, equals, name = argument.rpartition("=")
             if not equals:
                 path, name = argument, os.path.basename(os.path.abspath(argument))
