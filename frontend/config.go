@@ -43,7 +43,7 @@ type Config struct {
 	Retention                 time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
 	MaxEnded                  int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
-	LossWindow                time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, all of them within this time"`
+	LossWindow                time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, or three guards that ran nothing else, all of them within this time"`
 	ApplicationLease          time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio                float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	TraceURL                  string        `mapstructure:"trace_url" doc:"where a trace is shown, an address with {trace} for its id, such as http://jaeger:16686/trace/{trace}; 'pigeon explain' prints it; empty: the id alone"`

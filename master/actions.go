@@ -48,7 +48,9 @@ func (o *owner) broadcast(a *sched.Action) {
 // addPayload adds the task's data to a launch.
 func (o *owner) addPayload(it *wire.Item, to wire.Ref) {
 	extra, arrived := o.payloads.Of(it.Msg.AttemptID())
-	it.Extra = extra
+	if it.Extra = extra; o.payloads.Apart(it.Msg.AttemptID()) {
+		it.Msg.Marks |= sched.Apart
+	}
 	if it.Msg.Owner == "" { // under a policy that knows none
 		it.Msg.Owner = o.payloads.Owner(it.Msg.Job)
 	}

@@ -159,6 +159,8 @@ struct TMessage {
   38: optional i32 priority = 0
   // Nobody knows the class of the job.
   39: optional bool undeclared = false
+  // The guard of an earlier attempt ended under it: the next one gets a guard of its own.
+  40: optional bool apart = false
 
   // The job's id as its user sees it.
   50: optional string jobName = ""

@@ -46,7 +46,7 @@ func (t *records) Record(j *Job, m *sched.Message, report *wire.Item, effects *E
 	if report != nil && (report.Msg.Job != m.Job || report.Msg.First != m.First) {
 		report = nil // of another task
 	}
-	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason, Node: m.Node}
+	r := journal.Record{Job: m.Job, First: m.First, Count: m.Count, Attempt: m.Attempt, Losses: m.Losses, Retries: m.Retries, Outcome: m.Outcome, Reason: m.Reason, Node: m.Node, Apart: m.Kind == sched.NewAttempt && m.Marks.Has(sched.Apart)}
 	switch m.Kind {
 	case sched.Placed:
 		r.Kind, r.Group = journal.Placed, m.Peer.ID

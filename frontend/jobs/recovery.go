@@ -84,7 +84,9 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 		m.Kind, m.Class = sched.Reclass, r.Class
 		j.turned(r.Class, 0) // before this process began
 	case journal.NewAttempt, journal.NewAttempts, journal.Lost:
-		m.Kind = sched.NewAttempt
+		if m.Kind = sched.NewAttempt; r.Apart {
+			m.Marks = sched.Apart
+		}
 		if r.Kind != journal.NewAttempts {
 			t.restoreEarlier(j, r)
 		}

@@ -26,6 +26,7 @@ func (c *coder) failure(e *Record) {
 		optional{3, e.Began == 0, func(c *coder) { signed(c, &e.Began) }},
 		optional{4, elapsed == 0, func(c *coder) { signed(c, &e.Elapsed) }},
 		optional{5, node == "", func(c *coder) { text(c, &e.Node) }},
+		optional{6, !e.Apart, func(c *coder) { e.Apart = true }},
 	)
 }
 

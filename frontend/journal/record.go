@@ -18,7 +18,7 @@ type Kind uint8
 const (
 	Accepted   Kind = iota + 1 // Submission
 	Placed                     // Job, First, Count, Attempt, Group
-	NewAttempt                 // Job, First, Attempt, Losses, Retries, Outcome, Reason; Exit, Code, Began, Elapsed and Node of the attempt before
+	NewAttempt                 // Job, First, Attempt, Losses, Retries, Outcome, Reason; Exit, Code, Began, Elapsed, Node and Apart of the attempt before
 	TaskEnded                  // Job, First, Attempt, Outcome, Reason, Elapsed, At; without a report
 	Cancelled                  // Job, Reason, At
 	JobEnded                   // Job, Ended
@@ -28,7 +28,7 @@ const (
 	// NewAttempts is NewAttempt of Count tasks, from First on.
 	NewAttempts
 	// Lost is NewAttempt after the loss of a Node that counts, whose Elapsed, Exit, Code and Began
-	// are known if it reported the attempt; NotLost takes it back:
+	// are known if it reported the attempt, or of its guard (Apart); NotLost takes it back:
 	// Job, First, Node.
 	Lost
 	NotLost
@@ -71,6 +71,7 @@ type Record struct {
 	Elapsed time.Duration // of the accepted attempt, of the one before, or of the one that was stopped
 	Began   int64         // when that began, Unix nanoseconds of its node's wall clock; 0: not known
 	Exit    int           // its exit status, 128 + n after signal n
+	Apart   bool          // it was lost with its guard
 	Code    string        // its code, one of api.FailureCodes; "": none
 	At      int64         // Unix nanoseconds of this host's wall clock
 	Reason  string

@@ -96,7 +96,7 @@ func (l *Ledger) Renumber(j *Job, first, count int32, reason string, out *sched.
 // Alike reports whether one record, and one message, can carry new attempts of both
 // tasks.
 func Alike(a, b *Task) bool {
-	return a.Attempt == b.Attempt && a.Moved == b.Moved && a.Losses == b.Losses && a.Retried == b.Retried
+	return a.Attempt == b.Attempt && a.Marks == b.Marks && a.Losses == b.Losses && a.Retried == b.Retried
 }
 
 // newAttempt begins the next attempt of a task. A task that has used up the numbers of
@@ -110,8 +110,11 @@ func (l *Ledger) newAttempt(j *Job, m *sched.Message, why sched.Outcome, out *sc
 	}
 	t.Attempt, t.Unconfirmed = number, false
 	r := l.record(j, m.First, number, why, m.Reason, out)
-	if why == sched.Lost {
+	if why == sched.Lost && m.Losses <= 1 {
 		r.Node = m.Node
+	}
+	if why == sched.Lost && m.Losses > 0 {
+		r.Marks = sched.Apart
 	}
 	return Again
 }

@@ -155,7 +155,7 @@ func TestAlike(t *testing.T) {
 	was := ledger.Task{Attempt: 3, Place: 1, Losses: 1, Retried: 1}
 	for name, change := range map[string]func(*ledger.Task){
 		"attempt": func(x *ledger.Task) { x.Attempt++ }, "losses": func(x *ledger.Task) { x.Losses++ },
-		"retries": func(x *ledger.Task) { x.Retried++ }, "group": func(x *ledger.Task) { x.Moved = true },
+		"retries": func(x *ledger.Task) { x.Retried++ }, "group": func(x *ledger.Task) { x.Marks = sched.Moved },
 	} {
 		other := was
 		if !ledger.Alike(&was, &other) {

@@ -24,7 +24,7 @@ type Task struct {
 	Losses      uint8 // attempts lost, at any node; 255 for more
 	Retried     uint8
 	Outcome     sched.Outcome // Unfinished, Done, Failed, or Killed: no longer wanted
-	Moved       bool          // from group to group, which happens once at most
+	Marks       sched.Marks   // Moved (from group to group, which happens once at most) and Apart count
 	Unconfirmed bool          // from an earlier life, or of a group without a master, and no daemon has reported it since
 	Waits       bool          // for the time of its next attempt, or because it is throttled: nothing was sent
 }

@@ -15,31 +15,46 @@ const (
 	DefaultLossWindow = 600 * sched.Second
 )
 
-// loss is a node that was lost while it ran an attempt of a task. A task has at most one
-// loss of a node, the last.
+// loss is a node that was lost while it ran an attempt of a task, of which a task has at most one
+// for each node, the last; or a guard that ended under one, at any node.
 type loss struct {
 	node    string
 	worker  sched.Addr // of the node, the zero address where only a master knows it
 	attempt int32
 	at      sched.Time
+	guard   bool
 }
 
 // lose records that an attempt ended without a result. Where its node is known that is
 // a loss of the node; a message that names no node is not counted.
+//
+// Attempts that are lost with their guard are one loss, of whichever task ended it: it counts against
+// a task that was alone with it. All of them get guards of their own from then on, so that whoever
+// does that again is alone and takes nobody with it.
 func (l *Ledger) lose(now sched.Time, j *Job, m *sched.Message, out *sched.Actions) Verdict {
-	t := &j.Tasks[m.First]
+	t, guard := &j.Tasks[m.First], m.Losses > 0
 	if t.Losses < 255 {
 		t.Losses++
 	}
 	for _, old := range j.forget(m.First, func(x *loss) bool { return now-x.at > l.lossWindow }) {
 		notLost(j, m.First, old.node, out)
 	}
-	lost := j.addLoss(m.First, loss{node: m.Node, worker: m.Peer, attempt: m.Attempt, at: now})
+	x := loss{node: m.Node, worker: m.Peer, attempt: m.Attempt, at: now, guard: guard}
+	if guard {
+		t.Marks |= sched.Apart
+	}
+	if m.Losses > 1 {
+		x.node = "" // any of them may have ended it
+	}
+	lost := j.addLoss(m.First, x)
 	if len(lost) < MaxLosses {
 		if v := l.newAttempt(j, m, sched.Lost, out); v != Again {
 			return v
 		}
 		pause := afterLoss(t.Losses)
+		if m.Losses > 1 {
+			pause = spread(pause, m.AttemptID())
+		}
 		if m.Kind == sched.AttemptLost { // otherwise the node itself reports that it has ended
 			pause = max(pause, j.separation())
 		}
@@ -54,7 +69,9 @@ func (j *Job) addLoss(task int32, x loss) []loss {
 	if x.node == "" {
 		return j.losses[task]
 	}
-	j.forget(task, func(o *loss) bool { return o.node == x.node })
+	if !x.guard {
+		j.forget(task, func(o *loss) bool { return o.node == x.node && !o.guard })
+	}
 	if j.losses == nil {
 		j.losses = make(map[int32][]loss)
 	}
@@ -82,13 +99,22 @@ func (j *Job) forget(task int32, which func(*loss) bool) (forgotten []loss) {
 	return forgotten
 }
 
-// poisonReason returns why a task failed during which three nodes were lost.
+// poisonReason returns why a task failed during which three nodes were lost, or three guards.
 func poisonReason(m *sched.Message, lost []loss, window sched.Time) string {
 	var names []string
+	guards := 0
 	for _, x := range lost {
+		if x.guard {
+			x.node = "the guard of node " + x.node
+			guards++
+		}
 		names = append(names, x.node)
 	}
 	last := len(names) - 1
+	if guards == len(lost) {
+		return fmt.Sprintf("task %d ran alone under each of %d guards (the process that starts tasks) that ended within %g s, %s and %s, the last time because %s; it is what ended them: have it signal no process but its own, then submit it again (loss_window says for how long a loss counts)",
+			m.First, len(names), window.Seconds(), strings.Join(names[:last], ", "), names[last], m.Reason)
+	}
 	return fmt.Sprintf("task %d was lost with %d nodes within %g s, %s and %s, the last time because %s; it may be what ended them: look at their logs and at the memory the task needs, then submit it again (loss_window says for how long a loss counts)",
 		m.First, len(names), window.Seconds(), strings.Join(names[:last], ", "), names[last], m.Reason)
 }
@@ -97,7 +123,7 @@ func poisonReason(m *sched.Message, lost []loss, window sched.Time) string {
 // the loss is taken back.
 func (l *Ledger) Alive(id sched.AttemptID, out *sched.Actions) {
 	if j := l.jobs[id.Job]; j != nil && j.Has(id.Task) {
-		for _, x := range j.takeBack(id.Task, func(x *loss) bool { return x.attempt == id.Attempt }) {
+		for _, x := range j.takeBack(id.Task, func(x *loss) bool { return x.attempt == id.Attempt && !x.guard }) {
 			notLost(j, id.Task, x.node, out)
 		}
 	}
@@ -145,6 +171,6 @@ func notLost(j *Job, task int32, node string, out *sched.Actions) {
 // has ended.
 func restoreLoss(now sched.Time, j *Job, m *sched.Message) {
 	if m.Outcome == sched.Lost && m.Node != "" {
-		j.addLoss(m.First, loss{node: m.Node, attempt: j.Tasks[m.First].Attempt, at: now})
+		j.addLoss(m.First, loss{node: m.Node, attempt: j.Tasks[m.First].Attempt, at: now, guard: m.Marks.Has(sched.Apart)})
 	}
 }

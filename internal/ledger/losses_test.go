@@ -136,3 +136,100 @@ func TestLossesAndRetries(t *testing.T) {
 		t.Errorf("task 1 ended by %q", reason)
 	}
 }
+
+// What ends with a guard is one loss: it counts against the task that was alone with the guard, on
+// whichever node, and against no other one. Each of them is tried again under a guard of its own,
+// also after a restart, and those that were lost together not in step.
+func TestLostWithGuard(t *testing.T) {
+	type event struct {
+		node     string
+		together uint8
+	}
+	alone, among := event{"n1", 1}, event{"n1", 3}
+	for _, c := range []struct {
+		name   string
+		events []event
+		fails  bool
+	}{
+		{"alone, one node", []event{alone, alone, alone}, true},
+		{"alone, two nodes", []event{alone, {"n2", 1}, alone}, true},
+		{"first among others", []event{among, alone, alone, alone}, true},
+		{"alone twice", []event{alone, among, among, among, alone}, false},
+		{"always among others", slices.Repeat([]event{among, {"n2", 9}, {"n3", 255}}, 5), false},
+		{"a node lost thrice", []event{{"n1", 0}, {"n1", 0}, {"n1", 0}}, false},
+		{"two nodes and a guard of one", []event{{"n1", 0}, {"n2", 0}, {"n2", 1}}, true},
+	} {
+		for _, restart := range []bool{false, true} {
+			led, now, out := ledger.NewLife(1, window), sched.Time(0), sched.Actions{}
+			submit := &sched.Message{Kind: sched.Submit, Job: one, Count: 1, Retries: 1}
+			led.Submit(now, submit)
+			reason := ""
+			for i, e := range c.events {
+				if led.Job(one) == nil {
+					t.Fatalf("%s, restarts %v: failed at event %d", c.name, restart, i)
+				}
+				m := &sched.Message{Kind: sched.Report, Job: one, Attempt: led.Job(one).Tasks[0].Attempt, Outcome: sched.Lost, Node: e.node, Losses: e.together, Reason: "so"}
+				led.Report(now, m, &out)
+				led.Report(now, m, &out) // the node repeats it, and this takes nothing back
+				if j := led.Job(one); j != nil && restart {
+					written := slices.Clone(out.List())
+					led = ledger.NewLife(int32(i+1)*sched.AttemptsPerLife+1, window) //nolint:gosec // few
+					led.Submit(now, submit)
+					for k := range written {
+						if written[k].Kind == sched.Persist {
+							led.Restore(now, &written[k].Msg)
+						}
+					}
+				}
+				for _, a := range out.List() {
+					if a.Msg.Kind == sched.TaskEnded {
+						reason = a.Msg.Reason
+					}
+				}
+				if j := led.Job(one); j != nil {
+					if apart := j.Tasks[0].Marks.Has(sched.Apart); apart != (e.together > 0 || i > 0 && c.events[0].together > 0) {
+						t.Errorf("%s, restarts %v: after event %d the task is apart: %v", c.name, restart, i, apart)
+					}
+					if j.Tasks[0].Retried != 0 {
+						t.Errorf("%s: it has lost a retry", c.name)
+					}
+					if n, at, _ := led.NextAttempt(j); n > 0 {
+						now = at
+						led.Due(now, &out)
+					}
+				}
+			}
+			if failed := led.Job(one) == nil; failed != c.fails {
+				t.Errorf("%s, restarts %v: failed: %v", c.name, restart, failed)
+			}
+			if only := c.events[0].together > 0; c.fails && only != strings.Contains(reason, "ran alone under each of 3 guards") {
+				t.Errorf("%s, restarts %v: %q", c.name, restart, reason)
+			}
+		}
+	}
+}
+
+// Tasks that were lost together again and again wait for different times.
+func TestPausesAreNotInStep(t *testing.T) {
+	const tasks = 16
+	led, out, now := ledger.NewLife(1, window), sched.Actions{}, sched.Time(0)
+	led.Submit(0, &sched.Message{Kind: sched.Submit, Job: one, Count: tasks})
+	for round := range 6 {
+		due := map[sched.Time]bool{}
+		for i := range int32(tasks) {
+			_, v := led.Report(now, &sched.Message{Kind: sched.Report, Job: one, First: i, Attempt: led.Job(one).Tasks[i].Attempt, Outcome: sched.Lost, Node: "n1", Losses: tasks}, &out)
+			if (v == ledger.Later) != (round > 0) {
+				t.Fatalf("round %d: verdict %d", round, v)
+			}
+		}
+		for round > 0 && led.Job(one).Waiting > 0 {
+			_, now, _ = led.NextAttempt(led.Job(one))
+			due[now] = true
+			for j, _ := led.Due(now, &out); j != nil; j, _ = led.Due(now, &out) {
+			}
+		}
+		if round > 0 && len(due) != tasks {
+			t.Errorf("round %d: %d tasks are due at %d times", round, tasks, len(due))
+		}
+	}
+}

@@ -84,7 +84,7 @@ func (b *checked) write(m sched.Message) {
 			}
 		case m.Kind == sched.Placed:
 			a.written[m.First].Place = int16(m.Peer.ID)
-			a.written[m.First].Moved = a.written[m.First].Moved || m.Marks.Has(sched.Moved)
+			a.written[m.First].Marks |= m.Marks & sched.Moved
 		}
 	}
 }
@@ -301,8 +301,11 @@ func (b *checked) place(t *rapid.T) {
 		task.Place = int16(rapid.IntRange(0, 3).Draw(t, "place"))
 		j, marks := b.led.Job(m.Job), sched.Marks(0)
 		j.Place(m.First, task.Place)
-		if task.Moved = task.Moved || rapid.Bool().Draw(t, "moved"); task.Moved {
-			j.Tasks[m.First].Moved, marks = true, sched.Moved
+		if rapid.Bool().Draw(t, "moved") {
+			task.Marks |= sched.Moved
+		}
+		if task.Marks.Has(sched.Moved) {
+			j.Tasks[m.First].Marks, marks = sched.Moved, sched.Moved
 		}
 		b.write(sched.Message{
 			Kind: sched.Placed, Job: m.Job, First: m.First, Count: 1, Attempt: task.Attempt, Marks: marks,
@@ -447,7 +450,7 @@ func (b *checked) restart(t *rapid.T) {
 	}
 	for _, a := range b.jobs { // tasks without a record are forgotten
 		for i := range a.tasks {
-			a.tasks[i].Attempt, a.tasks[i].Place, a.tasks[i].Moved = a.written[i].Attempt, a.written[i].Place, a.written[i].Moved
+			a.tasks[i].Attempt, a.tasks[i].Place, a.tasks[i].Marks = a.written[i].Attempt, a.written[i].Place, a.written[i].Marks
 			a.tasks[i].Waits, a.losses[i] = false, slices.Clone(a.kept[i])
 			for k := range a.losses[i] {
 				a.losses[i][k].at = b.now

@@ -29,7 +29,7 @@ func (l *Ledger) Restore(now sched.Time, m *sched.Message) {
 		}
 		for i := m.First; i-m.First < m.Count && j.Has(i); i++ {
 			j.Place(i, int16(m.Peer.ID))
-			j.Tasks[i].Moved = j.Tasks[i].Moved || m.Marks.Has(sched.Moved)
+			j.Tasks[i].Marks |= m.Marks & sched.Moved
 		}
 	case sched.Reclass:
 		j.turn(m.Class)
@@ -38,6 +38,7 @@ func (l *Ledger) Restore(now sched.Time, m *sched.Message) {
 		for i := m.First; i-m.First < max(1, m.Count) && j.Has(i); i++ {
 			t := &j.Tasks[i]
 			t.Attempt, t.Losses, t.Retried = max(t.Attempt, m.Attempt), m.Losses, m.Retries
+			t.Marks |= m.Marks & sched.Apart
 		}
 	case sched.NotLost:
 		j.takeBack(m.First, func(x *loss) bool { return x.node == m.Node })

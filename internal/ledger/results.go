@@ -31,7 +31,9 @@ func (l *Ledger) Report(now sched.Time, m *sched.Message, out *sched.Actions) (*
 		l.end(j, m.First, m.Attempt, sched.Done, m.Reason, out)
 		return j, Accepted
 	case t.Attempt != m.Attempt || t.Waits:
-		l.Alive(m.AttemptID(), out)
+		if m.Outcome != sched.Lost { // a loss that is reported again is still one
+			l.Alive(m.AttemptID(), out)
+		}
 		l.repeated++
 		return j, Ignored
 	case m.Outcome == sched.Yielded:

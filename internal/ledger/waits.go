@@ -1,6 +1,10 @@
 package ledger
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"math/rand/v2"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // NextDue is the token of the timer that a ledger requests for the tasks that wait for
 // their next attempt. At a Timeout with it a distributor calls [Ledger.Due] until that
@@ -41,6 +45,13 @@ func doubled(t sched.Time, times int, limit sched.Time) sched.Time {
 		t *= 2
 	}
 	return min(t, limit)
+}
+
+// spread returns a pause between half and three halves of one, another one for each task, so that
+// tasks that were lost together do not meet again.
+func spread(pause sched.Time, id sched.AttemptID) sched.Time {
+	r := rand.New(rand.NewPCG(id.Job.Hi^uint64(id.Task), id.Job.Lo^uint64(id.Attempt))) //nolint:gosec // neither is negative
+	return pause/2 + sched.Time(r.Int64N(int64(pause)+1))
 }
 
 // wait is a task that waits for its next attempt.

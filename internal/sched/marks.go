@@ -24,9 +24,12 @@ const (
 	// Undeclared means that the class is unknown: it was neither declared nor
 	// learned.
 	Undeclared
+	// Apart means that an earlier attempt was lost with its guard, so that the next one has a guard
+	// of its own. In a NewAttempt: the attempt before was.
+	Apart
 
 	// AllMarks are all marks.
-	AllMarks = Stoppable | Restartable | Canary | Moved | Undeclared
+	AllMarks = Stoppable | Restartable | Canary | Moved | Undeclared | Apart
 )
 
 // Has reports whether all the given marks are set.
@@ -35,7 +38,7 @@ func (m Marks) Has(all Marks) bool { return m&all == all }
 // String lists the marks that are set, with + between them.
 func (m Marks) String() string {
 	var set []string
-	for i, name := range [...]string{"stoppable", "restartable", "canary", "moved", "undeclared"} {
+	for i, name := range [...]string{"stoppable", "restartable", "canary", "moved", "undeclared", "apart"} {
 		if m.Has(1 << i) {
 			set = append(set, name)
 		}

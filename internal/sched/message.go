@@ -34,7 +34,7 @@ const (
 	Placed
 	// NewAttempt: a task must be tried again, or each of Count tasks (0: one). Job,
 	// First, Count, Attempt, Losses, Outcome (of the attempt before: Lost, Failed or
-	// Yielded), Reason, Node (where it was lost; "" when that does not count).
+	// Yielded), Reason, Node (where it was lost; "" when that does not count), Marks (Apart alone).
 	NewAttempt
 	// TaskEnded: the result of a task was accepted. Job, First, Attempt,
 	// Outcome, Reason.
@@ -75,7 +75,7 @@ const (
 
 	// Master to worker.
 
-	// Launch: run this task. Job, First, Attempt, Class, App, Distributor, Estimate,
+	// Launch: run this task. Job, First, Attempt, Class, App, Distributor, Estimate, Marks (Apart alone),
 	// Owner, Seq (the slot's last sequence number known to the master), Epoch. The shell of the
 	// worker sets Reason to have it refused ([Message.Deny]).
 	Launch
@@ -99,7 +99,8 @@ const (
 
 	// Worker to distributor.
 
-	// Report: an attempt ended. Job, First, Attempt, Outcome, Reason. The shell of the
+	// Report: an attempt ended. Job, First, Attempt, Outcome, Reason, Losses (when it was lost
+	// with its guard: how many attempts were, this one included). The shell of the
 	// distributor adds the Node to outcomes that are no result.
 	Report
 
@@ -243,8 +244,8 @@ type Message struct {
 	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's application
 	Full     bool  // Returned: worth another try later
 	Retries  uint8 // Submit: of a task that fails by itself
-	Losses   uint8 // NewAttempt: attempts lost so far
-	Marks    Marks // Submit, Tasks, Placed
+	Losses   uint8 // NewAttempt: attempts lost so far; Report: lost together
+	Marks    Marks // Submit, Tasks, Placed, NewAttempt, Launch
 
 	First   int32 // first task of the range, or the one task
 	Count   int32 // tasks in the range; NewAttempt, Holding: 0 is one

@@ -75,7 +75,7 @@ func (s *Store) Put(it *wire.Item) {
 	}
 	j.extra, j.owner = it.Extra, it.Msg.Owner
 	j.extra.Payloads, j.extra.TaskIDs = nil, nil
-	r := taskRange{first: it.Msg.First, count: it.Msg.Count, data: j.dataFor(it.Payloads), taskIDs: it.TaskIDs, arrived: time.Now(), bytes: rangeSize(it)}
+	r := taskRange{first: it.Msg.First, count: it.Msg.Count, data: j.dataFor(it.Payloads), taskIDs: it.TaskIDs, apart: it.Msg.Marks.Has(sched.Apart), arrived: time.Now(), bytes: rangeSize(it)}
 	s.bytes += r.bytes
 	if r.data.ranges++; r.data.ranges == 1 {
 		s.bytes += payloadsSize(it.Payloads)
@@ -134,6 +134,16 @@ func (s *Store) Of(id sched.AttemptID) (e wire.Extra, arrived time.Time) {
 		e.TaskIDs = r.taskIDs[at : at+1 : at+1]
 	}
 	return e, r.arrived
+}
+
+// Apart reports whether a task gets a guard of its own.
+func (s *Store) Apart(id sched.AttemptID) bool {
+	j := s.jobs[id.Job]
+	if j == nil {
+		return false
+	}
+	r := j.of(id.Task)
+	return r != nil && r.apart
 }
 
 // Owner returns the owner of a job.

@@ -21,6 +21,7 @@ type taskRange struct {
 	arrived      time.Time // for traces and the wait among the metrics
 	data         *data
 	taskIDs      []string
+	apart        bool  // each gets a guard of its own
 	bytes        int64 // without those of the data
 }
 

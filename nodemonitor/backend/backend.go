@@ -29,6 +29,8 @@ type Task struct {
 	Owner string
 	// Alone is set when no other attempt of the task may begin before this one has ended.
 	Alone bool
+	// Apart is set when the guard of an earlier attempt ended under it: the attempt runs under one of its own.
+	Apart bool
 	// Note describes the attempt to a later process of the node monitor; nil when none can
 	// take it over.
 	Note []byte
@@ -54,6 +56,10 @@ type Result struct {
 	Tail     []byte        // end of stderr, as much of it as the guard keeps
 	Code     string        // of a failure: one of the codes of package api, "" for none of them
 	Peak     int64         // bytes of memory that its processes had at most, 0 when it is not known
+
+	// Together is how many attempts and executors, this attempt included, were lost with their guard; 0 for
+	// another end.
+	Together int
 
 	// Started and Finished carry the monotonic clock. Both are zero when the
 	// attempt never began.

@@ -23,6 +23,7 @@ type Result struct {
 	Suspended time.Duration // for how much of that it was suspended
 	Exit      int           // status of a process
 	Code      string        // of a failure
+	Together  uint8         // how many attempts were lost with their guard, this one included; 255 for more, 0 for another end
 	Started   time.Time
 	Finished  time.Time
 	Secret    int64 // of the attempt's launch
@@ -156,7 +157,7 @@ func (e *entry) item(node wire.Ref, it *wire.Item) {
 	it.From.Slot = e.Slot
 	m := &it.Msg
 	m.Kind, m.Job, m.First, m.Attempt = sched.Report, e.ID.Job, e.ID.Task, e.ID.Attempt
-	m.Outcome, m.Reason = e.Outcome, e.Reason
+	m.Outcome, m.Reason, m.Losses = e.Outcome, e.Reason, e.Together
 	it.Elapsed, it.Suspended, it.Started, it.Finished = e.Elapsed, e.Suspended, e.Started, e.Finished
 	it.Tail, it.Exit, it.Code, it.Trace, it.ResultNumber = e.Tail, e.Exit, e.Code, e.Trace, e.number
 	it.Secret = e.Secret

@@ -31,6 +31,7 @@ type attempt struct {
 	phase       phase
 	paused      bool            // it was suspended before, or is
 	backend     backend.Backend // once it has started; nil for a duplicate
+	apart       bool            // it gets a guard of its own
 	duplicate   bool            // it was started before: nothing was started
 	continued   bool            // an earlier process has started it
 	killed      bool            // Kill of its backend was called
@@ -80,7 +81,7 @@ func (a *attempt) programRan() time.Duration { return a.service() - a.before }
 func (a *attempt) task() backend.Task {
 	return backend.Task{
 		ID: a.id, JobName: a.JobName, TaskName: a.TaskID(a.id.Task, 0), App: a.app, Owner: a.owner, User: a.User, Group: a.UserGroup, Priority: a.UserPriority,
-		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, FrontendPeer: a.FrontendAddress, Slot: a.worker.number, Payload: a.Payload(0), Limits: a.limits, Contended: a.Contended, Alone: a.MaxDisconnect > 0,
+		HT: a.class == sched.Short, Frontend: a.SchedulerAddress, FrontendPeer: a.FrontendAddress, Slot: a.worker.number, Payload: a.Payload(0), Limits: a.limits, Contended: a.Contended, Alone: a.MaxDisconnect > 0, Apart: a.apart,
 	}
 }
 

@@ -57,7 +57,7 @@ func (s *attempts) admit(w *worker) *attempt {
 	it := w.launch
 	*a = attempt{
 		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, distributor: it.Msg.Distributor, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
-		received: w.at, worker: w,
+		received: w.at, worker: w, apart: it.Msg.Marks.Has(sched.Apart),
 	}
 	if a.MaxDisconnect > 0 {
 		_, a.lapses = s.contact()

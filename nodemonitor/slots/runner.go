@@ -135,7 +135,7 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 	}
 	kept := results.Result{
 		ID: end.ID, Outcome: outcome, Slot: w.number, Reason: reason, Tail: end.Tail, Exit: end.ExitCode, Code: end.Code, Started: end.Started, Finished: end.Finished,
-		Trace: r.spans.record(r.cfg.Node.Name, a, end), Secret: a.Secret,
+		Trace: r.spans.record(r.cfg.Node.Name, a, end), Secret: a.Secret, Together: uint8(min(end.Together, 255)), //nolint:gosec // bounded
 	}
 	if !end.Started.IsZero() {
 		kept.Elapsed = max(end.Finished.Sub(end.Started), 0)

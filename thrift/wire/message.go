@@ -28,6 +28,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.Retries, t.Losses = int16(m.Retries), int16(m.Losses)
 	t.Stoppable, t.Restartable = m.Marks.Has(sched.Stoppable), m.Marks.Has(sched.Restartable)
 	t.Canary, t.Moved, t.Undeclared = m.Marks.Has(sched.Canary), m.Marks.Has(sched.Moved), m.Marks.Has(sched.Undeclared)
+	t.Apart = m.Marks.Has(sched.Apart)
 	t.First, t.Count, t.Total, t.Attempt = m.First, m.Count, m.Total, m.Attempt
 	t.JobHi, t.JobLo = bits(m.Job.Hi), bits(m.Job.Lo)
 	t.Key, t.Seq, t.Epoch, t.Token = bits(m.Key), bits(m.Seq), bits(m.Epoch), bits(m.Token)
@@ -81,6 +82,9 @@ func marksFrom(t *peer.TMessage) (m sched.Marks) {
 	}
 	if t.Undeclared {
 		m |= sched.Undeclared
+	}
+	if t.Apart {
+		m |= sched.Apart
 	}
 	return m
 }

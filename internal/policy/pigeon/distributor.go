@@ -171,10 +171,8 @@ func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, 
 // marks returns the marks of a range of tasks with equal attempts that starts with
 // the given one.
 func (d *Distributor) marks(j *ledger.Job, first int32) sched.Marks {
-	t, marks := &j.Tasks[first], j.Marks
-	if t.Moved {
-		marks |= sched.Moved
-	}
+	t := &j.Tasks[first]
+	marks := j.Marks | t.Marks
 	if d.canary && first == 0 && t.Attempt == j.First && j.Class == sched.Long && j.AsDeclared() {
 		marks |= sched.Canary
 	}
@@ -265,7 +263,7 @@ func (d *Distributor) returned(now sched.Time, from sched.Addr, m *sched.Message
 // and names the first group in the message; false when the second cannot be reached. A
 // task moves once.
 func (d *Distributor) handOver(j *ledger.Job, task int32, from, to sched.Addr, out *sched.Actions) bool {
-	j.Tasks[task].Moved = true
+	j.Tasks[task].Marks |= sched.Moved
 	g := d.group(to)
 	if !d.restored || g == nil || !g.accepts(j.App) {
 		return false

@@ -72,7 +72,7 @@ func waits(t *ledger.Task) bool {
 }
 
 // alike reports whether one message can carry both tasks.
-func alike(a, b *ledger.Task) bool { return a.Attempt == b.Attempt && a.Moved == b.Moved }
+func alike(a, b *ledger.Task) bool { return a.Attempt == b.Attempt && a.Marks == b.Marks }
 
 // accepts reports whether the group can be reached and serves the application.
 func (g *group) accepts(app string) bool { return g.up && slices.Contains(g.serves, app) }

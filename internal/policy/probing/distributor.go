@@ -149,6 +149,7 @@ func (d *Distributor) getTask(from sched.Addr, m *sched.Message, out *sched.Acti
 	l := out.Send(from, sched.Launch)
 	l.Job, l.First, l.Attempt, l.Class, l.App = j.ID, task, j.Tasks[task].Attempt, j.Class, j.App
 	l.Distributor, l.Estimate, l.Count, l.Seq = d.cfg.Self, j.Estimate, j.unbound, m.Seq
+	l.Marks = j.Tasks[task].Marks & sched.Apart
 	if d.o.Cancel {
 		d.withdraw(j, from.ID, out)
 	}

@@ -103,11 +103,16 @@ func New(o Options) *Client {
 	if o.MaxRunning == 0 {
 		o.MaxRunning = 4096
 	}
-	c := &Client{opts: o, token: o.family() + ulid.Make().String(), gone: make(chan struct{}), running: map[Handle]*attempt{}, patience: patience}
+	c := &Client{opts: o, token: o.family() + ulid.Make().String()}
 	if len(o.Command) == 0 {
 		c.opts.Command, c.startedAs, c.refused = childproc.OwnProgram(Verb, "guard.Register()")
 	}
 	c.enforces = openTree(o.Cgroup)
+	return begin(c)
+}
+
+func begin(c *Client) *Client {
+	c.gone, c.running, c.patience = make(chan struct{}), map[Handle]*attempt{}, patience
 	c.ready = sync.NewCond(&c.mu)
 	go c.send()
 	return c
@@ -356,6 +361,9 @@ func (c *Client) abandon(g *instance, f *Fault) {
 		}
 	}
 	c.mu.Unlock()
+	if g != nil && g.killed {
+		f.Together = len(lost)
+	}
 	for _, h := range lost {
 		c.deliver(Event{Kind: Lost, Handle: h, Fault: f})
 	}

@@ -33,6 +33,7 @@ type instance struct {
 	follow  func()        // starts the delivery of the events of a guard that was adopted
 	left    atomic.Bool   // the connection ends, the guard does not
 	paces   bool          // the guard knows opStartPaced
+	killed  bool          // it did not end by itself; receive has it
 	// Guarded by Client.mu.
 	dead    bool
 	heard   uint64 // events
@@ -175,7 +176,7 @@ func (c *Client) receive(g *instance) {
 	}
 	how := "it ended"
 	if err := g.process.wait(); err != nil {
-		how = err.Error()
+		how, g.killed = err.Error(), true
 		killMarked(c.token + ".") // before another guard can start anything
 	}
 	c.mu.Lock()

@@ -168,6 +168,9 @@ type Fault struct {
 	What, Next string
 	shortage   syscall.Errno `msg:"-"` // there was no process, memory or open file left; 0 for other faults
 	ofNode     bool          `msg:"-"` // whatever is started there has it
+	// Together is how many processes, this one included, were lost because their guard was killed; 0
+	// for other faults.
+	Together int `msg:"-"`
 }
 
 // MarkVariable is the environment variable by which the guard recognises the

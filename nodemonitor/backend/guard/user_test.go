@@ -175,6 +175,16 @@ func TestNothingOfAUserOutlivesItsAttempt(t *testing.T) {
 	}
 }
 
+// A process with a user of its own cannot signal the guard.
+func TestAUserCannotSignalTheGuard(t *testing.T) {
+	asRoot(t)
+	c, dir := client(t), passable(t)
+	e := start(t, c, owned(dir, alice, "for s in KILL STOP TERM; do kill -$s $PPID && exit 9; done; kill -9 -1; exit 3")).end()
+	if e.Kind != Ended || e.Status.ExitStatus() == 9 {
+		t.Errorf("ended as %+v", e)
+	}
+}
+
 // TestAUserCannotStopTheGuard: a process that repeatedly stops all processes of its user also stops
 // them while they are being started, and the guard with them. Processes of other users still start.
 func TestAUserCannotStopTheGuard(t *testing.T) {

@@ -21,6 +21,7 @@ type run struct {
 	b       *Backend
 	task    backend.Task
 	done    func(backend.Result)
+	guard   *guard.Client // that of the backend, or one for this attempt alone
 	handle  guard.Handle
 	started time.Time       // written by the Started event, read by later ones
 	input   *input          // nil when it takes none
@@ -90,7 +91,7 @@ func (r *run) event(e guard.Event) {
 		r.b.besides(func() { r.b.ended(r, r.neverBegan(e.Fault), true) })
 	case guard.Lost:
 		res := r.failed(e.Fault)
-		res.Outcome = sched.Lost
+		res.Outcome, res.Together = sched.Lost, e.Fault.Together
 		if !r.started.IsZero() {
 			res.Started, res.Finished = r.started, time.Now()
 		}

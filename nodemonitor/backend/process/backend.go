@@ -100,7 +100,7 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 	if b.closed {
 		return backend.Result{ID: t.ID, Outcome: sched.Killed, Reason: backend.Stopping}, true
 	}
-	r := &run{b: b, task: t, done: done, input: newInput(t.Payload.Exec)}
+	r := &run{b: b, task: t, done: done, guard: b.cfg.Guard, input: newInput(t.Payload.Exec)}
 	if f := r.fault(); f != nil {
 		return r.failed(f), true
 	}
@@ -128,17 +128,28 @@ func (b *Backend) admit(t backend.Task, done func(backend.Result)) (backend.Resu
 
 // launch passes the process to the guard. The backend's lock is held.
 func (r *run) launch(spec guard.Spec) (f *guard.Fault) {
+	if r.task.Apart {
+		r.guard, spec.Note = r.b.cfg.Guard.Apart(), nil // it ends with this process
+	}
 	var err error
-	if r.handle, err = r.b.cfg.Guard.Start(spec, r.event); err != nil {
+	if r.handle, err = r.guard.Start(spec, r.event); err != nil {
+		r.endGuard()
 		f = guard.FaultOf("it was not started", err)
 	}
 	return f
 }
 
+// endGuard ends the guard that the attempt has of its own, if it has one. The backend's lock is held.
+func (r *run) endGuard() {
+	if g := r.guard; g != r.b.cfg.Guard {
+		r.b.aside.Go(func() { g.Close(0) })
+	}
+}
+
 // TakeOver continues an attempt that an earlier process has started, and calls done when it
 // has ended.
 func (b *Backend) TakeOver(h *guard.Held, t backend.Task, done func(backend.Result)) {
-	r := &run{b: b, task: t, done: done, handle: h.Handle, input: newInput(t.Payload.Exec)}
+	r := &run{b: b, task: t, done: done, guard: b.cfg.Guard, handle: h.Handle, input: newInput(t.Payload.Exec)}
 	r.input.change(func() { r.input.began, r.input.state = h.Began, h.Input })
 	if r.known = h.Began; h.Began {
 		r.started = time.Now().Add(-h.Ran)
@@ -171,6 +182,11 @@ func (b *Backend) Leave() {
 	b.mu.Lock()
 	for id, r := range b.runs {
 		switch {
+		case r.preparing == nil && r.guard != b.cfg.Guard: // its guard ends with this process
+			if r.takeEnd() {
+				left = append(left, r)
+			}
+			r.endGuard()
 		case r.preparing == nil:
 			delete(b.runs, id)
 		case r.settle(errLeft):
@@ -200,7 +216,7 @@ func (b *Backend) Kill(id sched.AttemptID) {
 	case ended:
 		r.done(backend.Result{ID: id, Outcome: sched.Killed})
 	case !prepared:
-		b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
+		r.guard.Kill(r.handle, b.cfg.Grace)
 	}
 }
 
@@ -209,7 +225,7 @@ func (b *Backend) Suspend(id sched.AttemptID) error {
 	if b.whilePrepared(id, (*preparation).suspend) {
 		return nil
 	}
-	if r := b.find(id); r == nil || !b.cfg.Guard.Suspend(r.handle) {
+	if r := b.find(id); r == nil || !r.guard.Suspend(r.handle) {
 		return backend.NotRunning(id, "suspending it")
 	}
 	return nil
@@ -220,7 +236,7 @@ func (b *Backend) Resume(id sched.AttemptID) error {
 	if b.whilePrepared(id, (*preparation).resume) {
 		return nil
 	}
-	if r := b.find(id); r == nil || !b.cfg.Guard.Resume(r.handle) {
+	if r := b.find(id); r == nil || !r.guard.Resume(r.handle) {
 		return backend.NotRunning(id, "resuming it")
 	}
 	return nil
@@ -250,7 +266,7 @@ func (b *Backend) Close() {
 	for _, r := range b.runs {
 		switch {
 		case r.preparing == nil:
-			b.cfg.Guard.Kill(r.handle, b.cfg.Grace)
+			r.guard.Kill(r.handle, b.cfg.Grace)
 		case r.settle(errKilled):
 			ended = append(ended, r)
 		}
@@ -341,6 +357,7 @@ func (b *Backend) ended(r *run, result backend.Result, silent bool) {
 		r.done(result)
 	}
 	b.mu.Lock()
+	r.endGuard()
 	delete(b.runs, r.task.ID)
 	b.mu.Unlock()
 	b.idle.Broadcast()

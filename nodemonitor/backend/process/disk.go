@@ -22,7 +22,7 @@ func (b *Backend) GiveBackWaiting() {
 	}
 	b.mu.Unlock()
 	for _, r := range waiting {
-		b.cfg.Guard.Kill(r.handle, 0)
+		r.guard.Kill(r.handle, 0)
 		res := r.failed(&guard.Fault{
 			What: fmt.Sprintf("the disk of node %q does not answer, and it had not begun there", b.cfg.Node),
 			Next: "look at that disk; another attempt begins elsewhere",

@@ -92,7 +92,7 @@ func (b *Backend) Input(ctx context.Context, id sched.AttemptID, p *Piece) (guar
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	for {
-		s, wait, over := r.input.take(p, func(offset int64, data []byte) bool { return b.cfg.Guard.Feed(r.handle, offset, data, p.Last) })
+		s, wait, over := r.input.take(p, func(offset int64, data []byte) bool { return r.guard.Feed(r.handle, offset, data, p.Last) })
 		switch {
 		case over:
 			return s, notRunning(id)

@@ -176,7 +176,7 @@ func (r *run) begin(ctx context.Context, spec guard.Spec, failed *backend.Result
 		return r.failed(f), true
 	}
 	if r.preparing.suspended {
-		b.cfg.Guard.Suspend(r.handle)
+		r.guard.Suspend(r.handle)
 	}
 	r.preparing = nil
 	return backend.Result{}, false

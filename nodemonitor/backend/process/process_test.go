@@ -3,6 +3,8 @@ package process
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -274,5 +276,67 @@ func TestCloseEndsEverythingOnce(t *testing.T) {
 	}
 	if r := n.run(t, task(99, "true")); r.Outcome != sched.Killed {
 		t.Errorf("after Close: %+v", r)
+	}
+}
+
+// The end of a guard is reported with how many attempts it ended. An attempt with a guard of its own
+// ends with that one alone, and ends nothing else with it.
+func TestApart(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	type attempt struct {
+		end chan backend.Result
+		pid int // of its guard
+	}
+	begin := func(k int, apart bool) attempt {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "guard")
+		x := task(k, "sh", "-c", "echo $PPID > "+file+".new; mv "+file+".new "+file+"; exec sleep 1000")
+		x.Apart = apart
+		a := attempt{end: make(chan backend.Result, 1)}
+		n.Start(x, func(r backend.Result) { a.end <- r })
+		await.Until(t, "it runs", func() bool {
+			text, err := os.ReadFile(file)
+			a.pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+			return err == nil
+		})
+		return a
+	}
+	kill := func(list ...attempt) {
+		t.Helper()
+		for _, a := range list {
+			if err := syscall.Kill(a.pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lost := func(together int, list ...attempt) {
+		t.Helper()
+		for _, a := range list {
+			if r := <-a.end; r.Outcome != sched.Lost || r.Together != together {
+				t.Errorf("ended as %+v, want it lost with %d", r, together)
+			}
+		}
+	}
+	a, b, c, d := begin(1, false), begin(2, false), begin(3, true), begin(4, true)
+	if a.pid != b.pid || c.pid == a.pid || d.pid == a.pid || c.pid == d.pid {
+		t.Fatalf("guards %d, %d, %d, %d", a.pid, b.pid, c.pid, d.pid)
+	}
+	kill(c)
+	lost(1, c)
+	kill(a)
+	lost(2, a, b)
+	kill(d)
+	lost(1, d)
+	f := begin(5, true)
+	n.Kill(id(5))
+	if r := <-f.end; r.Outcome != sched.Killed || r.Together != 0 {
+		t.Errorf("the killed one ended as %+v", r)
+	}
+	await.Until(t, "its guard has ended", func() bool { return syscall.Kill(f.pid, 0) != nil })
+	if x := task(6, "sh", "-c", "exit 4"); true {
+		x.Apart = true
+		if r := n.run(t, x); r.Outcome != sched.Failed || r.ExitCode != 4 {
+			t.Errorf("one that fails by itself ended as %+v", r)
+		}
 	}
 }

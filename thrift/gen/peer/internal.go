@@ -3263,6 +3263,7 @@ func (p *TMore) String() string {
 //   - Owner
 //   - Priority
 //   - Undeclared
+//   - Apart
 //   - JobName
 //   - FrontendAddress
 //   - SchedulerAddress
@@ -3327,7 +3328,8 @@ type TMessage struct {
 	Owner         string      `thrift:"owner,37" db:"owner" json:"owner"`
 	Priority      int32       `thrift:"priority,38" db:"priority" json:"priority"`
 	Undeclared    bool        `thrift:"undeclared,39" db:"undeclared" json:"undeclared"`
-	// unused fields # 40 to 49
+	Apart         bool        `thrift:"apart,40" db:"apart" json:"apart"`
+	// unused fields # 41 to 49
 	JobName          string                   `thrift:"jobName,50" db:"jobName" json:"jobName"`
 	FrontendAddress  string                   `thrift:"frontendAddress,51" db:"frontendAddress" json:"frontendAddress"`
 	SchedulerAddress string                   `thrift:"schedulerAddress,52" db:"schedulerAddress" json:"schedulerAddress"`
@@ -3602,6 +3604,12 @@ var TMessage_Undeclared_DEFAULT bool = false
 
 func (p *TMessage) GetUndeclared() bool {
 	return p.Undeclared
+}
+
+var TMessage_Apart_DEFAULT bool = false
+
+func (p *TMessage) GetApart() bool {
+	return p.Apart
 }
 
 var TMessage_JobName_DEFAULT string = ""
@@ -3900,6 +3908,10 @@ func (p *TMessage) IsSetPriority() bool {
 
 func (p *TMessage) IsSetUndeclared() bool {
 	return p.Undeclared != TMessage_Undeclared_DEFAULT
+}
+
+func (p *TMessage) IsSetApart() bool {
+	return p.Apart != TMessage_Apart_DEFAULT
 }
 
 func (p *TMessage) IsSetJobName() bool {
@@ -4395,6 +4407,16 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 39:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField39(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 40:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField40(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -5032,6 +5054,15 @@ func (p *TMessage) ReadField39(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField40(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 40: ", err)
+	} else {
+		p.Apart = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField50(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 50: ", err)
@@ -5391,6 +5422,9 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField39(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField40(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField50(ctx, oprot); err != nil {
@@ -6074,6 +6108,21 @@ func (p *TMessage) writeField39(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField40(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetApart() {
+		if err := oprot.WriteFieldBegin(ctx, "apart", thrift.BOOL, 40); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 40:apart: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Apart)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.apart (40) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 40:apart: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) writeField50(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetJobName() {
 		if err := oprot.WriteFieldBegin(ctx, "jobName", thrift.STRING, 50); err != nil {
@@ -6583,6 +6632,9 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.Undeclared != other.Undeclared {
+		return false
+	}
+	if p.Apart != other.Apart {
 		return false
 	}
 	if p.JobName != other.JobName {
