@@ -100,6 +100,7 @@ func TestConfigureRefuses(t *testing.T) {
 		{"kairos:heartbeat=999ns", `heartbeat="999ns"`, "1us or more"},
 		{"kairos:hearbeat=1s", `no parameter "hearbeat"`, `did you mean "heartbeat"`},
 		{"peacock:interval=-1ms", `interval="-1ms"`, "above zero"},
+		{"peacock:printed=maybe", `printed="maybe"`, "yes or no"},
 		{"pigeon-x:canary=maybe", `canary="maybe"`, "yes or no"},
 		{"pigeon-x:canari=no", `no parameter "canari"`, `did you mean "canary"`},
 		{"pigeon-sort:canary=yes", `no parameter "canary"`, "Its parameters are"},

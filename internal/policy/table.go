@@ -52,7 +52,7 @@ func openPigeon(p *sched.Params) (func() sched.Policy, []parameter) {
 
 func openPeacock(*sched.Params) (func() sched.Policy, []parameter) {
 	o := &peacock.Options{}
-	return func() sched.Policy { return peacock.Policy(*o) }, []parameter{span("interval", &o.Interval)}
+	return func() sched.Policy { return peacock.Policy(*o) }, []parameter{span("interval", &o.Interval), choice("printed", &o.Printed)}
 }
 
 // plain opens a policy without parameters.

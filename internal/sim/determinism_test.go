@@ -86,7 +86,7 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"eagle":               "77ea5ac4ae5e647b76da058e5b69e0f7ff178b4b6a9e6122bf02b4d889f0c47f",
 		"fifo":                "0f4c839df0645de30039dd0bde7f3d897722ff48fcfbc5ac68e87cab2bb16fe3",
 		"priority":            "ca3852e0a5e4a3508a797fb2c6ec3a8073f8e6007670287c4c3ff88ea82172b6",
-		"peacock":             "e2a8c86f4e0dd9cb5dc8c298a455554ab90c98b5e61f1871bec16d24b625ef5f",
+		"peacock":             "6e19274890c64912f72fd6d657c9baf5c6b4cd6ec129dcec8eb796da85cd02c3",
 		"kairos":              "81f37779d2e84d9dbd0836cab3651c8a6088566f60862f11a34480c2aa33561d",
 	}
 	sum := func(name string) string {

@@ -24,7 +24,7 @@ func travelled(m *sched.Message, way, ahead sched.Time) *sched.Message {
 func crowded(t *testing.T) (s *slot, load sched.Load) {
 	s = newSlot(t)
 	s.now = 5*second + second/2
-	load = sched.Load{Queued: 3, Work: 3 * second}
+	load = sched.Load{Queued: 9, Work: 3 * second}
 	for _, job := range []uint64{1, 2} {
 		s.step(distributor, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Distributor: distributor, Estimate: second, Arrival: s.now, More: &sched.More{Load: load, Threshold: 100 * second}})
 	}
@@ -75,7 +75,7 @@ func TestProbesOfOneJob(t *testing.T) {
 		e := (&elastic{}).fill(probe(1, 5, 90, 100), probe(2, 3, 95, 100))
 		p := probe(2, 3, 95, 100)
 		p.Arrival += off
-		e.enqueue(100*second, 10*second, p, roomy)
+		e.enqueue(100*second, inSlot{true, 10 * second}, p, roomy)
 		if got := names(e.waiting); len(got) != 3 || got[0] != 2 || e.waiting[0].Arrival != p.Arrival {
 			t.Errorf("off by %d: %v wait", off, got)
 		}

@@ -41,7 +41,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 	if changed := d.count(m, out.List()[before:]); changed {
 		d.share.send(out)
 	}
-	d.state().attach(out.List()[before:], d.cfg.Params.EstimateOf)
+	d.attach(out.List()[before:])
 }
 
 // count follows the tasks that are owed: the records of a step list those that
@@ -80,4 +80,29 @@ func (d *Distributor) enter(j *ledger.Job) bool {
 
 func (d *Distributor) state() state {
 	return state{load: d.share.all, workers: max(1, int64(len(d.inner.Members())))}
+}
+
+// attach puts the state on messages to workers, and on probes their job's threshold.
+func (d *Distributor) attach(did []sched.Action) {
+	var more *sched.More // of the messages before, which are mostly of the same job
+	s := d.state()
+	for i := range did {
+		a := &did[i]
+		if a.Kind != sched.Send || a.To.Role != sched.Worker {
+			continue
+		}
+		threshold := s.averageLoad()
+		switch a.Msg.Kind {
+		case sched.Probe:
+			a.Msg.Estimate = d.cfg.Params.EstimateOf(a.Msg.Estimate)
+			threshold = d.share.threshold(a.Msg.Job, threshold)
+		case sched.Launch, sched.NoTask:
+		default:
+			continue
+		}
+		if more == nil || more.Threshold != threshold {
+			more = &sched.More{Load: s.load, Threshold: threshold}
+		}
+		a.Msg.More = more
+	}
 }

@@ -125,6 +125,22 @@ func TestWorkerLost(t *testing.T) {
 	}
 }
 
+// "The threshold is fixed at arrival", also for probes that replace lost ones.
+func TestThresholdStays(t *testing.T) {
+	b := newBook(t)
+	b.step(sched.Addr{}, submit(1, 10, second))
+	b.step(sched.Addr{}, submit(2, 90, second))
+	sent := b.step(sched.Addr{}, ring(0, 1, 3, 4))
+	for _, a := range sent[sched.Probe] {
+		if want := map[uint64]sched.Time{1: 2 * second, 2: 20 * second}[a.Msg.Job.Lo]; a.Msg.More.Threshold != want {
+			t.Fatalf("sends %s, want threshold %d", sched.Describe(&a.Msg), want)
+		}
+	}
+	if n := len(sent[sched.Probe]); n != 100 {
+		t.Errorf("%d probes are sent, want 100", n)
+	}
+}
+
 // Jobs that the journal owes count from the moment it has been read.
 func TestRestart(t *testing.T) {
 	b := newBook(t)

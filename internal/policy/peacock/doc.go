@@ -24,15 +24,17 @@
 // # What the paper leaves open
 //
 // The printed algorithm's line 5 has the inequality reversed against its own text;
-// the text is meant. A worker's only waiting probe is never marked: otherwise a worker
-// whose load is above the average would idle while its probes rotate, and short jobs
-// would take 2.8 times as long.
+// the text is meant. Two points of line 21 are decided by the paper's figures, which
+// its letter ([Options.Printed]) does not give. Its queue size counts the probes of the
+// cluster, so it is compared with what waits and runs here, not with what waits. And the
+// work of a probe that waits alone does not mark it: line 26 lets a probe of the
+// average load or more in, line 21 would throw it out, and it could wait nowhere.
 //
-// Probes of equal arrival, as those of one job are, count as later than those that
-// wait. A probe that arrived earlier stays behind q by the mirror image of the rule
-// by which q would have passed it. The shared state that a worker received last counts:
-// clocks of two schedulers are not compared. A probe's threshold is the state after
-// its own job was added to it.
+// An idle worker serves a marked probe rather than none. Probes of equal arrival, as
+// those of one job are, count as later than those that wait. The shared state that a
+// worker received last counts: clocks of two schedulers are not compared. A job's
+// threshold is the state after it was added itself, and stays; a distributor that
+// started again takes it anew.
 //
 // # What a wire adds
 //
@@ -68,6 +70,9 @@ type Options struct {
 	// 0 is a twentieth of the cutoff. The paper has 1 s, on traces whose cutoff is
 	// 1129 s.
 	Interval sched.Time
+	// Printed follows line 21 of the printed algorithm to the letter, under which a
+	// loaded cluster may stop to improve: every queue is full, and all rotate.
+	Printed bool
 }
 
 // Policy returns the policy's cores.

@@ -13,15 +13,9 @@ type state struct {
 	workers int64      // at least 1
 }
 
-// minLength is the least average queue length: without it the queues of a
-// cluster with little to do would hold nothing.
-const minLength = 2
-
-// tooLong reports whether a queue of that many probes is not below the average. The
-// average counts running tasks.
-func (s state) tooLong(length int) bool {
-	return int64(length)*s.workers >= max(s.load.Queued, minLength*s.workers)
-}
+// full reports whether a worker with that many probes, waiting and running, has the
+// average number or more.
+func (s state) full(probes int) bool { return int64(probes)*s.workers >= s.load.Queued }
 
 // averageLoad is the work per worker.
 func (s state) averageLoad() sched.Time { return saturated(s.load.Work) / sched.Time(s.workers) }
@@ -29,48 +23,51 @@ func (s state) averageLoad() sched.Time { return saturated(s.load.Work) / sched.
 // elastic is the queue of a worker: probes that wait, in the order in which they
 // are served, and probes that are marked to move on.
 //
-// Invariants: work is the sum of the estimates of the waiting probes; whenever a
-// probe is marked, another one waits.
+// Invariant: work is the sum of the estimates of the waiting probes.
 type elastic struct {
 	waiting []sched.Probed
 	marked  []sched.Probed // in the order of marking
 	work    sched.Time
+	printed bool // line 21 is followed to the letter (Options.Printed)
+}
+
+// inSlot is what enqueue must know of the slot that the queue feeds.
+type inSlot struct {
+	busy bool
+	left sched.Time // of its task
 }
 
 // deadline returns the instant by which a probe should be served.
 func deadline(p *sched.Probed) sched.Time { return plus(p.Arrival, p.Threshold) }
 
 // enqueue finds the place of a probe, or marks it, and then marks the probes that
-// are too many (the paper's algorithm 1). running is the remaining time of the task
-// in the slot.
-func (e *elastic) enqueue(now, running sched.Time, p sched.Probed, s state) {
-	wait := plus(running, saturated(e.work))
+// are too many (the paper's algorithm 1).
+func (e *elastic) enqueue(now sched.Time, in inSlot, p sched.Probed, s state) {
+	wait := plus(in.left, saturated(e.work))
 	at := len(e.waiting)
-	for at > 0 && passes(now, &p, &e.waiting[at-1]) {
+	for at > 0 && passes(now, wait, &p, &e.waiting[at-1]) {
 		at--
 		wait -= e.waiting[at].Estimate
 	}
 	// Past the head it is first, whatever its deadline: it could not be served
 	// sooner.
-	if at > 0 && plus(now, wait) > deadline(&p) && now <= deadline(&p) {
+	if at > 0 && plus(now, wait) > deadline(&p) && now < deadline(&p) {
 		e.marked = append(e.marked, p)
 	} else {
 		e.waiting = slices.Insert(e.waiting, at, p)
 		e.work += p.Estimate
 	}
-	e.markSurplus(s)
+	e.markSurplus(in, s)
 }
 
-// passes reports whether p is served before q, its neighbour. The later of the two
-// is served before the earlier one if it is not longer and the earlier one could still
-// wait for it within its deadline. Probes of one job have arrived together, also
-// where their ways here have made their arrivals differ a little: else each would
-// stop behind its like half of the time.
-func passes(now sched.Time, p, q *sched.Probed) bool {
-	if p.Arrival >= q.Arrival || p.Job == q.Job {
+// passes reports whether p, which would wait that long behind q, is served before q.
+// Probes of one job have arrived together, also where their ways here have made their
+// arrivals differ a little: else each would stop behind its like half of the time.
+func passes(now, wait sched.Time, p, q *sched.Probed) bool {
+	if p.Arrival >= q.Arrival || p.Job == q.Job { // lines 4 to 9
 		return overtakes(now, p, q)
 	}
-	return !overtakes(now, q, p)
+	return q.Estimate > p.Estimate || plus(now, wait) > deadline(p) // lines 11 to 15
 }
 
 // overtakes reports whether a probe may pass one that arrived earlier. Whether that one
@@ -79,17 +76,32 @@ func overtakes(now sched.Time, later, earlier *sched.Probed) bool {
 	return later.Estimate <= earlier.Estimate && plus(now, later.Estimate) <= deadline(earlier)
 }
 
-// markSurplus marks the last probes while the queue is longer, or holds more
-// work, than the average worker's. The last waiting probe is never marked: the
-// worker would turn idle, and short jobs take 2.8 times as long.
-func (e *elastic) markSurplus(s state) {
-	for len(e.waiting) > 1 && (s.tooLong(len(e.waiting)) || saturated(e.work) >= s.averageLoad()) {
+// markSurplus marks the last probes while the queue and its slot hold as many probes
+// as the average worker, or the queue holds as much work. The work of a probe that
+// waits alone does not mark it: no queue could hold one of the average load or more.
+func (e *elastic) markSurplus(in inSlot, s state) {
+	for len(e.waiting) > 0 && (e.tooLong(in, s) || e.tooMuch(s)) {
 		last := len(e.waiting) - 1
 		e.marked = append(e.marked, e.waiting[last])
 		e.work -= e.waiting[last].Estimate
 		e.waiting[last] = sched.Probed{}
 		e.waiting = e.waiting[:last]
 	}
+}
+
+// tooLong is the first condition of line 21. As printed it sets what waits here
+// against an average that counts what runs as well.
+func (e *elastic) tooLong(in inSlot, s state) bool {
+	probes := len(e.waiting)
+	if in.busy && !e.printed {
+		probes++
+	}
+	return s.full(probes)
+}
+
+// tooMuch is the second.
+func (e *elastic) tooMuch(s state) bool {
+	return (len(e.waiting) > 1 || e.printed) && saturated(e.work) >= s.averageLoad()
 }
 
 // next removes and returns the probe that is served next: the head, or, when none waits,

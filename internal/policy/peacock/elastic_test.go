@@ -44,11 +44,12 @@ func TestWorkedExample(t *testing.T) {
 	s := state{load: sched.Load{Queued: 40, Work: 100 * second}, workers: 10}
 	const l, short, m = 1, 2, 3
 	e := (&elastic{}).fill(probe(l, 6, 0, 10))
-	e.enqueue(2*second, 4*second, probe(short, 1, 2, 10), s)
+	in := inSlot{true, 4 * second}
+	e.enqueue(2*second, in, probe(short, 1, 2, 10), s)
 	if got := names(e.waiting); !slices.Equal(got, []uint64{short, l}) {
 		t.Fatalf("%v wait, want S before L", got)
 	}
-	e.enqueue(2*second, 4*second, probe(m, 7, 2, 10), s)
+	e.enqueue(2*second, in, probe(m, 7, 2, 10), s)
 	if got := names(e.waiting); !slices.Equal(got, []uint64{short, l}) || !slices.Equal(names(e.marked), []uint64{m}) {
 		t.Fatalf("%v wait and %v are marked, want M marked", got, names(e.marked))
 	}
@@ -82,16 +83,22 @@ func TestEnqueueRules(t *testing.T) {
 			[]sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 80, 100), roomy, []uint64{1, 9}, nil,
 		},
 		{"else it passes: q is longer", []sched.Probed{probe(1, 7, 90, 100)}, probe(9, 6, 80, 100), roomy, []uint64{9, 1}, nil},
-		{"else it passes: its deadline is near", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 80, 24), roomy, []uint64{9, 1}, nil},
+		{"its own deadline counts the wait: 10 + 5", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 80, 35), roomy, []uint64{1, 9}, nil},
+		{"else it passes: its deadline is near", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 80, 34), roomy, []uint64{9, 1}, nil},
 		{"add at that place if p meets its deadline with wait(p)", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 95, 20), roomy, []uint64{1, 9}, nil},
 		{"else mark it for rotation", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 95, 19), roomy, []uint64{1}, []uint64{9}},
-		{"or p is over its deadline already", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 95, 4), roomy, []uint64{1, 9}, nil},
+		{"or p has come to its deadline already", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 6, 95, 5), roomy, []uint64{1, 9}, nil},
 		{"past the head: first place", []sched.Probed{probe(1, 5, 90, 100)}, probe(9, 1, 95, 6), roomy, []uint64{9, 1}, nil},
 		{"an empty queue: first place", nil, probe(9, 1, 95, 6), roomy, []uint64{9}, nil},
 		{
-			"while the queue is longer than the average queue length, mark the last; marks on >=",
+			"while what waits and runs is as many as the average, mark the last",
 			[]sched.Probed{probe(1, 1, 90, 100), probe(2, 1, 90, 100)}, probe(9, 5, 95, 100),
-			state{load: sched.Load{Queued: 30, Work: 10_000 * second}, workers: 10}, []uint64{1, 2}, []uint64{9},
+			state{load: sched.Load{Queued: 40, Work: 10_000 * second}, workers: 10}, []uint64{1, 2}, []uint64{9},
+		},
+		{
+			"the average is not rounded: 4.1 is more than 2 that wait and 1 that runs, and 1 more",
+			[]sched.Probed{probe(1, 1, 90, 100), probe(2, 1, 90, 100)}, probe(9, 5, 95, 100),
+			state{load: sched.Load{Queued: 41, Work: 10_000 * second}, workers: 10}, []uint64{1, 2, 9}, nil,
 		},
 		{
 			"or a exceeds the average load; marks on >=",
@@ -99,16 +106,16 @@ func TestEnqueueRules(t *testing.T) {
 			state{load: sched.Load{Queued: 100, Work: 200 * second}, workers: 10}, []uint64{1}, []uint64{9, 2},
 		},
 		{
-			"the last waiting probe is never marked",
-			nil, probe(9, 1000, 95, 100), state{load: sched.Load{Queued: 1, Work: second}, workers: 10}, []uint64{9}, nil,
+			"its work alone does not mark the only waiting probe",
+			nil, probe(9, 1000, 95, 100), state{load: sched.Load{Queued: 21, Work: second}, workers: 10}, []uint64{9}, nil,
 		},
 		{
-			"the average queue length is at least 2",
-			[]sched.Probed{probe(1, 1, 90, 100)}, probe(9, 1, 95, 1), state{load: sched.Load{Queued: 11, Work: 10_000 * second}, workers: 10}, []uint64{9}, []uint64{1},
+			"in a cluster with little to do a busy worker keeps none",
+			[]sched.Probed{probe(1, 1, 90, 100)}, probe(9, 1, 95, 1), state{load: sched.Load{Queued: 11, Work: 10_000 * second}, workers: 10}, []uint64{}, []uint64{1, 9},
 		},
 	} {
 		e := (&elastic{}).fill(c.waiting...)
-		e.enqueue(100*second, 10*second, c.p, c.state)
+		e.enqueue(100*second, inSlot{true, 10 * second}, c.p, c.state)
 		if got := names(e.waiting); !slices.Equal(got, c.want) || !slices.Equal(names(e.marked), append([]uint64{}, c.marked...)) {
 			t.Errorf("%s: %v wait and %v are marked, want %v and %v", c.rule, got, names(e.marked), c.want, c.marked)
 		}
@@ -131,27 +138,30 @@ func TestTakesBackItsFirstMarkedProbe(t *testing.T) {
 
 // dumb is the algorithm to the letter: every sum is computed anew and every case is
 // a separate branch.
-func dumb(now, running sched.Time, waiting []sched.Probed, p sched.Probed, s state) (queue, marked []sched.Probed) {
+func dumb(now sched.Time, in inSlot, printed bool, waiting []sched.Probed, p sched.Probed, s state) (queue, marked []sched.Probed) {
 	place := 0
 	for i, q := range slices.Backward(waiting) {
 		stop := p.Estimate > q.Estimate || now+p.Estimate > q.Arrival+q.Threshold
 		if p.Arrival < q.Arrival { // p arrived earlier
-			stop = q.Estimate <= p.Estimate && now+q.Estimate <= p.Arrival+p.Threshold
+			stop = q.Estimate <= p.Estimate && now+in.left+sum(waiting[:i+1]) <= p.Arrival+p.Threshold
 		}
 		if stop {
 			place = i + 1
 			break
 		}
 	}
-	wait := running + sum(waiting[:place])
-	meets, over := now+wait <= p.Arrival+p.Threshold, now > p.Arrival+p.Threshold
+	wait := in.left + sum(waiting[:place])
+	meets, over := now+wait <= p.Arrival+p.Threshold, now >= p.Arrival+p.Threshold
 	if place == 0 || meets || over {
 		queue = slices.Concat(waiting[:place], []sched.Probed{p}, waiting[place:])
 	} else {
 		queue, marked = slices.Clone(waiting), []sched.Probed{p}
 	}
-	length := max(float64(s.load.Queued)/float64(s.workers), 2)
-	for len(queue) > 1 && (float64(len(queue)) >= length || sum(queue) >= s.load.Work/sched.Time(s.workers)) {
+	length, runs := float64(s.load.Queued)/float64(s.workers), 1.0
+	if !in.busy || printed {
+		runs = 0
+	}
+	for len(queue) > 0 && (float64(len(queue))+runs >= length || (printed || len(queue) > 1) && sum(queue) >= s.load.Work/sched.Time(s.workers)) {
 		marked = append(marked, queue[len(queue)-1])
 		queue = queue[:len(queue)-1]
 	}
@@ -170,16 +180,17 @@ func TestEnqueueAgainstDumbOne(t *testing.T) {
 		number := func(least, most sched.Time, what string) sched.Time {
 			return sched.Time(rapid.Int64Range(int64(least), int64(most)).Draw(t, what))
 		}
-		e := &elastic{}
+		e := &elastic{printed: rapid.Bool().Draw(t, "printed")}
 		now := sched.Time(0)
 		for i := range rapid.IntRange(1, 30).Draw(t, "probes") {
 			now += number(0, 3, "later") * second
 			s := state{load: sched.Load{Queued: int64(number(0, 60, "queued")), Work: number(0, 300, "work") * second}, workers: 10}
-			running := number(0, 5, "left") * second
+			in := inSlot{left: number(0, 5, "left") * second}
+			in.busy = in.left > 0 || rapid.Bool().Draw(t, "busy")
 			p := probe(uint64(i), number(1, 9, "estimate"), max(0, now/second-number(0, 20, "age")), number(0, 40, "threshold"))
-			queue, marked := dumb(now, running, e.waiting, p, s)
+			queue, marked := dumb(now, in, e.printed, e.waiting, p, s)
 			e.marked = nil
-			e.enqueue(now, running, p, s)
+			e.enqueue(now, in, p, s)
 			if !slices.Equal(names(e.waiting), names(queue)) || !slices.Equal(names(e.marked), names(marked)) || e.work != sum(queue) {
 				t.Fatalf("%v wait and %v are marked, want %v and %v", names(e.waiting), names(e.marked), names(queue), names(marked))
 			}
@@ -202,7 +213,7 @@ func TestSumsSaturate(t *testing.T) {
 	if e.work >= 0 {
 		t.Fatal("the sum fits; the test shows nothing")
 	}
-	e.enqueue(0, sched.MaxEstimate, probe(9, 1, 1, 0), s) // nothing before it has a threshold
+	e.enqueue(0, inSlot{true, sched.MaxEstimate}, probe(9, 1, 1, 0), s) // nothing before it has a threshold
 	if len(e.waiting)+len(e.marked) != 1<<13+1 || len(e.waiting) != 1 {
 		t.Errorf("%d wait and %d are marked", len(e.waiting), len(e.marked))
 	}

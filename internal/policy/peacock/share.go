@@ -16,8 +16,9 @@ type share struct {
 
 // part is what a job adds to the shared state.
 type part struct {
-	tasks    int64 // unfinished
-	estimate sched.Time
+	tasks     int64 // unfinished
+	estimate  sched.Time
+	threshold sched.Time // of its probes; 0: none was sent
 }
 
 func newShare() share { return share{jobs: make(map[sched.JobID]*part)} }
@@ -86,25 +87,14 @@ func (s *share) recordPeer(from sched.Addr, m *sched.Message) {
 	*peer = l
 }
 
-// attach puts the state on a distributor's messages to workers; the threshold of a
-// probe is the average load when it is sent.
-func (s state) attach(did []sched.Action, estimateOf func(sched.Time) sched.Time) {
-	var more *sched.More
-	for i := range did {
-		a := &did[i]
-		if a.Kind != sched.Send || a.To.Role != sched.Worker {
-			continue
-		}
-		switch a.Msg.Kind {
-		case sched.Probe:
-			a.Msg.Estimate = estimateOf(a.Msg.Estimate)
-		case sched.Launch, sched.NoTask:
-		default:
-			continue
-		}
-		if more == nil {
-			more = &sched.More{Load: s.load, Threshold: s.averageLoad()}
-		}
-		a.Msg.More = more
+// threshold returns that of a job's probes, which the first of them fixes.
+func (s *share) threshold(id sched.JobID, now sched.Time) sched.Time {
+	p := s.jobs[id]
+	if p == nil {
+		return now
 	}
+	if p.threshold == 0 {
+		p.threshold = now
+	}
+	return p.threshold
 }

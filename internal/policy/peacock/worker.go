@@ -34,7 +34,9 @@ type Worker struct {
 
 // NewWorker returns an idle slot without a list of the other workers.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
-	return &Worker{cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}}
+	return &Worker{
+		cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}, queue: elastic{printed: o.Printed},
+	}
 }
 
 // Slot implements [sched.WorkerCore].
@@ -102,7 +104,7 @@ func (w *Worker) enqueue(now sched.Time, p sched.Probed) {
 		return
 	}
 	p.Estimate = sched.BoundEstimate(p.Estimate)
-	w.queue.enqueue(now, w.left(now), p, w.state)
+	w.queue.enqueue(now, inSlot{busy: w.phase != idle, left: w.left(now)}, p, w.state)
 }
 
 // left is the remaining time of the task in the slot, by its estimate. One that

@@ -115,7 +115,7 @@ func TestRotation(t *testing.T) {
 	s := newSlot(t)
 	s.now = 5*second + second/2
 	s.probe(1, second) // asked for
-	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: 100 * second}
+	full := &sched.More{Load: sched.Load{Queued: 9, Work: 3 * second}, Threshold: 100 * second}
 	for job, want := range []string{"", "Timer at 6000000000", ""} {
 		m := &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: uint64(10 + job)}, Distributor: distributor, Estimate: second, Arrival: s.now, More: full}
 		if want == "" {
@@ -150,7 +150,7 @@ func TestLateTimer(t *testing.T) {
 	s := newSlot(t)
 	s.now = 5*second + second/2
 	s.probe(1, second) // asked for
-	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}, Threshold: 100 * second}
+	full := &sched.More{Load: sched.Load{Queued: 9, Work: 3 * second}, Threshold: 100 * second}
 	for job := range uint64(2) {
 		s.step(distributor, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: 10 + job}, Distributor: distributor, Estimate: second, Arrival: s.now, More: full})
 	}
@@ -175,7 +175,7 @@ func TestComesBackToAFreeSlot(t *testing.T) {
 	s := newSlot(t)
 	s.probe(1, second)
 	s.step(distributor, launch(1, 1))
-	full := &sched.More{Load: sched.Load{Queued: 3, Work: 3 * second}}
+	full := &sched.More{Load: sched.Load{Queued: 9, Work: 3 * second}}
 	for _, job := range []uint64{2, 3} {
 		s.step(distributor, &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: job}, Distributor: distributor, Estimate: second, More: full})
 	}
@@ -251,7 +251,7 @@ func TestManyMove(t *testing.T) {
 func TestLaunchOfTheAttemptThatRanLast(t *testing.T) {
 	s := newSlot(t)
 	probe := func(n uint64) *sched.Message {
-		return &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: n}, Distributor: distributor, Estimate: second, Count: 1, Attempt: 1, More: &sched.More{}}
+		return &sched.Message{Kind: sched.Probe, Job: sched.JobID{Lo: n}, Distributor: distributor, Estimate: second, Count: 1, Attempt: 1, More: &sched.More{Load: sched.Load{Queued: 9, Work: second}}}
 	}
 	launch := func(seq uint64) *sched.Message {
 		return &sched.Message{Kind: sched.Launch, Job: sched.JobID{Lo: 1}, Attempt: 1, Distributor: distributor, Seq: seq}
