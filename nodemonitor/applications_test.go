@@ -50,6 +50,22 @@ func TestExecutors(t *testing.T) {
 	if page := get(t, "http://"+n.Addrs().HTTP+"/metrics"); !strings.Contains(page, "pigeon_nodemonitor_grants_held 0") {
 		t.Error("no metric of grants")
 	}
+	// An executor that runs keeps its node from being drained, although no slot is left.
+	drain := func() wire.DrainReply {
+		r, err := peer.Drain(t.Context(), wire.DrainOrder{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := drain(); r.State != api.StateDraining || r.Running != 1 {
+		t.Errorf("a node with an executor that was told to drain: %+v", r)
+	}
+	order.Sequence, order.Executors = 2, nil
+	if r, err := peer.OrderExecutors(t.Context(), order); err != nil || !r.Accepted {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	daemontest.Await(t, "the node is drained", func() bool { r := drain(); return r.State == api.StateDrained && r.Running == 0 })
 }
 
 // A drain without a deadline completes although an executor waits for slots and has some.

@@ -90,7 +90,7 @@ func (n *NodeMonitor) drainError(p api.Problem, o *wire.DrainOrder, what, next s
 // drainReply returns the state of the node, and what is left there.
 func (n *NodeMonitor) drainReply() wire.DrainReply {
 	kept, _ := n.owner.results.Kept()
-	r := wire.DrainReply{State: n.drainState(), Running: n.owner.workers.Attempts(), Results: kept}
+	r := wire.DrainReply{State: n.drainState(), Running: n.owner.workers.Attempts() + n.backends.Applications().Present().Executors, Results: kept}
 	if fault := n.owner.diskFault; fault != "" {
 		r.Reason = "its disk does not take what tasks write: " + fault
 	}
@@ -100,7 +100,7 @@ func (n *NodeMonitor) drainReply() wire.DrainReply {
 // drainState returns the node's state by the words of the user interface.
 func (n *NodeMonitor) drainState() string {
 	switch draining, drained := n.owner.workers.Draining(); {
-	case drained:
+	case drained && n.backends.Applications().Present().Executors == 0:
 		return api.StateDrained
 	case draining:
 		return api.StateDraining

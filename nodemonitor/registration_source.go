@@ -62,6 +62,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
 	h.Draining, _ = w.Draining()
 	h.StopsWhenEmpty, h.DiskFault = n.owner.stopping, n.shownDiskFault()
+	h.Present = n.backends.Applications().Present()
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()
 	}
@@ -76,5 +77,6 @@ func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	s.ListsKept = w.ListKept(s.Slots)
 	s.Draining, _ = w.Draining()
 	s.StopsWhenEmpty, s.DiskFault = n.owner.stopping, n.shownDiskFault()
+	s.Present = n.backends.Applications().Present()
 	return s
 }

@@ -359,6 +359,9 @@ struct THello {
   24: optional bool stopsWhenEmpty = false
   // It does so by itself, because the disk of its work folder does not take what tasks write: why.
   25: optional string diskFault = ""
+  // Of a node: the applications that have executors there, each once, and how many executors.
+  27: optional list<string> applications
+  28: optional i32 executors = 0
   // The sender stops in order; this is its last hello.
   19: optional bool stopping = false
   // Of a frontend that leads under its name: the token of its leadership. One with a higher token
@@ -420,6 +423,8 @@ struct TSnapshot {
   // As those of THello.
   10: optional bool stopsWhenEmpty = false
   11: optional string diskFault = ""
+  12: optional list<string> applications
+  13: optional i32 executors = 0
   // The node monitor is about to be started again, and what runs goes on: the node is
   // silent for so long at most.
   9: optional i64 awayNanos = 0

@@ -376,10 +376,12 @@ struct TNode {
   // yet), and '_', 'S', 'L' or 'B' of a slot that takes short tasks only. The second is one of
   // 0-9a-zA-Z, '-' for nobody in particular, or '+' beyond these. Empty from an earlier version.
   21: optional string slotUse = ""
+  // Executors of applications there.
+  22: optional i32 executors = 0
 }
 
 // A node that was told to drain or to resume. state as in TNode. running counts the attempts
-// that are still there, results the ends that no frontend has acknowledged yet. only names
+// and executors that are still there, results the ends that no frontend has acknowledged yet. only names
 // the applications whose tasks no other node can run now.
 struct TNodeDrain {
   1: string node

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
 
@@ -158,6 +159,9 @@ func (w *drainWait) showProgress(states []api.MasterState) {
 			continue
 		}
 		part := fmt.Sprintf("%s: %d running", d.Node, n.Busy)
+		if n.Executors > 0 {
+			part += ", " + sched.Count(n.Executors, "executor", "executors")
+		}
 		if n.State != api.StateDraining {
 			part += ", " + n.State
 		}

@@ -212,15 +212,16 @@ const (
 
 // Node is one machine as its master sees it.
 type Node struct {
-	ID       string   `json:"node"`             // its name
-	Group    int      `json:"group"`            // number of its group
-	Address  string   `json:"address"`          // host:port where it serves other daemons
-	Slots    int      `json:"slots"`            // tasks that it runs at a time
-	Reserved int      `json:"reserved"`         // slots that take short tasks only
-	Busy     int      `json:"busy"`             // slots that run a task
-	Apps     []string `json:"apps"`             // applications with an executor or a backend there
-	Up       bool     `json:"up"`               // whether its master can reach it
-	Owners   []string `json:"owners,omitempty"` // for whom tasks run there, each owner once, as of the node's last report
+	ID        string   `json:"node"`                // its name
+	Group     int      `json:"group"`               // number of its group
+	Address   string   `json:"address"`             // host:port where it serves other daemons
+	Slots     int      `json:"slots"`               // tasks that it runs at a time
+	Reserved  int      `json:"reserved"`            // slots that take short tasks only
+	Busy      int      `json:"busy"`                // slots that run a task
+	Apps      []string `json:"apps"`                // applications with an executor or a backend there
+	Up        bool     `json:"up"`                  // whether its master can reach it
+	Executors int      `json:"executors,omitempty"` // executors of applications there
+	Owners    []string `json:"owners,omitempty"`    // for whom tasks run there, each owner once, as of the node's last report
 
 	State        string  `json:"state"`             // up, draining, drained, unreachable, lost or stopped
 	StateSeconds float64 `json:"state_seconds"`     // for how long it has been in that state

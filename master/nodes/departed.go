@@ -21,7 +21,7 @@ func (n *node) state() (state, reason string) {
 		return api.StateStopped, stoppedInOrder
 	case !n.up:
 		return api.StateUnreachable, n.problem
-	case n.draining && len(n.slots) == 0:
+	case n.draining && len(n.slots)+n.present.Executors == 0:
 		return api.StateDrained, n.whyDraining()
 	case n.draining:
 		return api.StateDraining, n.whyDraining()

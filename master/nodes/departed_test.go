@@ -2,6 +2,7 @@ package nodes_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,13 @@ func TestReasonOfDrainingNode(t *testing.T) {
 	check("while a task runs there", api.StateDraining, told)
 	report(1, false)
 	check("when nothing is left", api.StateDrained, told)
+	if problem := g.Snapshot(&wire.Snapshot{Sender: wire.Ref{Role: sched.Worker, Name: "a"}, Incarnation: 1, Draining: true, Present: wire.Present{Applications: []string{"app"}, Executors: 2}}); problem != "" {
+		t.Fatal(problem)
+	}
+	check("while executors run there", api.StateDraining, told)
+	if n := g.shown("a")[0]; n.Executors != 2 || !slices.Equal(n.Apps, []string{"app"}) {
+		t.Errorf("a node with two executors shows %+v", n)
+	}
 	report(1, true, h.Slots...)
 	check("while it stops", api.StateDraining, stopping)
 	again := hello("a", 2, "h:1")

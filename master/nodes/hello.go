@@ -57,6 +57,7 @@ func (t *Nodes) Hello(h *wire.Hello) (Answer, error) {
 	if verdict == protocol.Renewed { // its earlier hello was accepted, the answer was lost
 		t.registry.Enter(name, h.Incarnation, h.Address, now)
 		if old.isNews(h.Sequence) {
+			old.present = h.Present
 			t.setDraining(old, h.Draining, h.StopsWhenEmpty, h.DiskFault)
 			if t.cfg.Policy.SingleMaster() {
 				t.addSlots(old, h, a.Numbers) // snapshots do not number slots that came since
@@ -74,7 +75,7 @@ func (t *Nodes) register(h *wire.Hello, a Answer) (Answer, error) {
 	t.lives++
 	n := &node{
 		life: t.lives, ref: wire.Ref{Role: sched.Worker, Name: h.Sender.Name}, incarnation: h.Incarnation, address: h.Address, memory: h.Memory, host: h.Host,
-		version: h.Version, features: h.Features, since: t.cfg.Now(), draining: h.Draining, stopsWhenEmpty: h.StopsWhenEmpty, diskFault: h.DiskFault,
+		version: h.Version, features: h.Features, since: t.cfg.Now(), draining: h.Draining, stopsWhenEmpty: h.StopsWhenEmpty, diskFault: h.DiskFault, present: h.Present,
 		slots: map[int32]*slot{}, sequence: h.Sequence,
 	}
 	// The link is opened before anything is sent, to find out whether the node can be

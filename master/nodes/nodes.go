@@ -66,13 +66,14 @@ type node struct {
 	memory         int64  // MB for the processes of applications
 	host           string // as applications know it
 	slots          map[int32]*slot
-	up             bool       // messages reach it
-	draining       bool       // it takes nothing new
-	stopsWhenEmpty bool       // that is because its node monitor is about to stop
-	diskFault      string     // why it takes nothing new, when its disk is at fault
-	life           int64      // distinguishes the registrations of nodes
-	sequence       uint64     // of the last hello or snapshot that was applied
-	successor      *successor // nil unless the next process has taken attempts over
+	up             bool         // messages reach it
+	draining       bool         // it takes nothing new
+	stopsWhenEmpty bool         // that is because its node monitor is about to stop
+	present        wire.Present // the executors there
+	diskFault      string       // why it takes nothing new, when its disk is at fault
+	life           int64        // distinguishes the registrations of nodes
+	sequence       uint64       // of the last hello or snapshot that was applied
+	successor      *successor   // nil unless the next process has taken attempts over
 	version        string
 	features       []string   // what its version can do beyond what every version can
 	since          sched.Time // when its state began, as users see it

@@ -21,6 +21,7 @@ func (t *Nodes) Snapshot(s *wire.Snapshot) (problem string) {
 	if !n.isNews(s.Sequence) {
 		return ""
 	}
+	n.present = s.Present
 	t.setDraining(n, s.Draining, s.StopsWhenEmpty, s.DiskFault)
 	seen := make(map[int32]bool, len(s.Slots))
 	for i := range s.Slots {

@@ -40,7 +40,8 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 				v.Owners = append(v.Owners, n.slots[slot].owners...)
 			}
 		}
-		v.Apps, v.Owners = eachOnce(v.Apps), eachOnce(v.Owners)
+		v.Executors = n.present.Executors
+		v.Apps, v.Owners = eachOnce(append(v.Apps, n.present.Applications...)), eachOnce(v.Owners)
 		v.SlotUse = n.use(workers, each, v.Owners)
 		list = append(list, v)
 	}

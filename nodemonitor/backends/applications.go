@@ -101,6 +101,9 @@ func (a *Applications) EndExecutors() {
 // Held returns the executors here.
 func (a *Applications) Held() wire.Holdings { return a.executors.Held() }
 
+// Present returns which applications have executors here, and how many there are.
+func (a *Applications) Present() wire.Present { return a.executors.Present() }
+
 // Logs serves the outputs of executors.
 func (a *Applications) Logs() http.Handler { return a.executors.Logs() }
 

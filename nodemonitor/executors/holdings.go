@@ -81,6 +81,19 @@ func (m *Manager) held() wire.Holdings {
 	return h
 }
 
+// Present returns which applications have executors here, and how many there are.
+func (m *Manager) Present() (p wire.Present) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.apps {
+		if n := len(a.executors); n > 0 {
+			p.Applications, p.Executors = append(p.Applications, a.ID), p.Executors+n
+		}
+	}
+	slices.Sort(p.Applications)
+	return p
+}
+
 // heldExecutor returns one executor. It needs the lock.
 func (m *Manager) heldExecutor(x *executor) wire.HeldExecutor {
 	h := wire.HeldExecutor{State: x.state, Slots: x.slots, Ran: time.Since(x.began)}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -61,6 +62,7 @@ type Hello struct {
 	// DiskFault is why the node takes nothing new by itself: the disk of its work folder does not take
 	// what tasks write. "" for another reason.
 	DiskFault string
+	Present   Present
 }
 
 // HelloReply is the master's answer.
@@ -129,6 +131,15 @@ type Held struct {
 	Suspended       bool
 }
 
+// Present is the executors of applications on a node.
+type Present struct {
+	Applications []string // that have some, each once
+	Executors    int
+}
+
+// count returns the number of executors as it is sent.
+func (p Present) count() int32 { return int32(min(p.Executors, math.MaxInt32)) } //nolint:gosec // bounded
+
 // Snapshot is a node's heartbeat: all its slots.
 type Snapshot struct {
 	Sender      Ref
@@ -144,6 +155,7 @@ type Snapshot struct {
 	Draining       bool   // the node takes nothing new
 	StopsWhenEmpty bool   // as that of [Hello]
 	DiskFault      string // likewise
+	Present        Present
 	// Away is for how long at most the node will be silent, because its node monitor is about
 	// to be started again and running attempts continue.
 	Away time.Duration
@@ -203,7 +215,7 @@ func helloTo(h *Hello) *peer.THello {
 		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
 		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
 		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
-		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, DiskFault: h.DiskFault, Sequence: bits(h.Sequence), Stopping: h.Stopping, Token: bits(h.Token),
+		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, DiskFault: h.DiskFault, Applications: h.Present.Applications, Executors: h.Present.count(), Sequence: bits(h.Sequence), Stopping: h.Stopping, Token: bits(h.Token),
 		Departed: mapped(h.Departed, departureTo), Departures: h.Departures, DeparturesOf: h.DeparturesOf,
 	}
 }
@@ -230,7 +242,7 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
 		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
 		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
-		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Sequence: unbits(t.Sequence), Stopping: t.Stopping, Token: unbits(t.Token),
+		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Present: Present{t.Applications, int(t.Executors)}, Sequence: unbits(t.Sequence), Stopping: t.Stopping, Token: unbits(t.Token),
 		Departed: departuresFrom(t.Departed), Departures: t.Departures, DeparturesOf: t.DeparturesOf,
 	}, nil
 }
@@ -260,7 +272,7 @@ func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
 func snapshotTo(s *Snapshot) *peer.TSnapshot {
 	return &peer.TSnapshot{
 		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining, StopsWhenEmpty: s.StopsWhenEmpty, DiskFault: s.DiskFault, AwayNanos: int64(s.Away),
+		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining, StopsWhenEmpty: s.StopsWhenEmpty, DiskFault: s.DiskFault, Applications: s.Present.Applications, Executors: s.Present.count(), AwayNanos: int64(s.Away),
 	}
 }
 
@@ -273,7 +285,7 @@ func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
 		return nil, err
 	}
 	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Away: time.Duration(max(t.AwayNanos, 0)),
+		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Present: Present{t.Applications, int(t.Executors)}, Away: time.Duration(max(t.AwayNanos, 0)),
 	}, nil
 }
 

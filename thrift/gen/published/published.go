@@ -10080,6 +10080,7 @@ func (p *TShares) String() string {
 //   - Reason
 //   - Version
 //   - SlotUse
+//   - Executors
 type TNode struct {
 	ID       string   `thrift:"id,1" db:"id" json:"id"`
 	Group    int32    `thrift:"group,2" db:"group" json:"group"`
@@ -10096,6 +10097,7 @@ type TNode struct {
 	Reason       string   `thrift:"reason,19" db:"reason" json:"reason"`
 	Version      string   `thrift:"version,20" db:"version" json:"version"`
 	SlotUse      string   `thrift:"slotUse,21" db:"slotUse" json:"slotUse"`
+	Executors    int32    `thrift:"executors,22" db:"executors" json:"executors"`
 }
 
 func NewTNode() *TNode {
@@ -10169,6 +10171,12 @@ var TNode_SlotUse_DEFAULT string = ""
 func (p *TNode) GetSlotUse() string {
 	return p.SlotUse
 }
+
+var TNode_Executors_DEFAULT int32 = 0
+
+func (p *TNode) GetExecutors() int32 {
+	return p.Executors
+}
 func (p *TNode) IsSetOwners() bool {
 	return p.Owners != nil
 }
@@ -10191,6 +10199,10 @@ func (p *TNode) IsSetVersion() bool {
 
 func (p *TNode) IsSetSlotUse() bool {
 	return p.SlotUse != TNode_SlotUse_DEFAULT
+}
+
+func (p *TNode) IsSetExecutors() bool {
+	return p.Executors != TNode_Executors_DEFAULT
 }
 
 func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10340,6 +10352,16 @@ func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 21:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField21(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 22:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField22(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -10514,6 +10536,15 @@ func (p *TNode) ReadField21(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TNode) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 22: ", err)
+	} else {
+		p.Executors = v
+	}
+	return nil
+}
+
 func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TNode"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10559,6 +10590,9 @@ func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField21(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField22(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -10781,6 +10815,21 @@ func (p *TNode) writeField21(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TNode) writeField22(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetExecutors() {
+		if err := oprot.WriteFieldBegin(ctx, "executors", thrift.I32, 22); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 22:executors: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Executors)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.executors (22) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 22:executors: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TNode) Equals(other *TNode) bool {
 	if p == other {
 		return true
@@ -10839,6 +10888,9 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	if p.SlotUse != other.SlotUse {
+		return false
+	}
+	if p.Executors != other.Executors {
 		return false
 	}
 	return true

@@ -3270,11 +3270,12 @@ class TNode(object):
      - reason
      - version
      - slotUse
+     - executors
 
     """
 
 
-    def __init__(self, id=None, group=None, address=None, slots=None, reserved=None, busy=None, apps=None, up=None, owners=None, state="", stateSeconds=float(0), reason="", version="", slotUse="",):
+    def __init__(self, id=None, group=None, address=None, slots=None, reserved=None, busy=None, apps=None, up=None, owners=None, state="", stateSeconds=float(0), reason="", version="", slotUse="", executors=0,):
         self.id = id
         self.group = group
         self.address = address
@@ -3289,6 +3290,7 @@ class TNode(object):
         self.reason = reason
         self.version = version
         self.slotUse = slotUse
+        self.executors = executors
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3379,6 +3381,11 @@ class TNode(object):
                     self.slotUse = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 22:
+                if ftype == TType.I32:
+                    self.executors = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3450,6 +3457,10 @@ class TNode(object):
         if self.slotUse is not None:
             oprot.writeFieldBegin('slotUse', TType.STRING, 21)
             oprot.writeString(self.slotUse.encode('utf-8') if sys.version_info[0] == 2 else self.slotUse)
+            oprot.writeFieldEnd()
+        if self.executors is not None:
+            oprot.writeFieldBegin('executors', TType.I32, 22)
+            oprot.writeI32(self.executors)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6197,6 +6208,7 @@ TNode.thrift_spec = (
     (19, TType.STRING, 'reason', 'UTF8', "", ),  # 19
     (20, TType.STRING, 'version', 'UTF8', "", ),  # 20
     (21, TType.STRING, 'slotUse', 'UTF8', "", ),  # 21
+    (22, TType.I32, 'executors', None, 0, ),  # 22
 )
 all_structs.append(TNodeDrain)
 TNodeDrain.thrift_spec = (
