@@ -20,9 +20,7 @@ var _ wire.LogReader = attemptLogs{}
 func (l attemptLogs) AttemptLog(_ context.Context, r wire.AttemptLogRequest) (wire.LogChunk, error) {
 	id := r.Attempt
 	if id.Attempt == 0 {
-		if have := l.store.Attempts(id.Job, id.Task); len(have) > 0 {
-			id.Attempt = have[len(have)-1]
-		}
+		id.Attempt = l.store.Latest(id.Job, id.Task)
 	}
 	c, err := l.read(id, &r)
 	return wire.LogChunk{Data: c.Data, Size: c.Size, Ended: c.Ended, Missing: c.Missing, Why: c.Why, Attempt: int(id.Attempt)}, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
@@ -39,8 +40,8 @@ node keeps it for an hour after its end, with the outputs.
 A PATTERN such as '*.csv' or 'out/*.csv' selects files by their name, or by their path if it has
 a slash; without one all are meant. With --to, files of a job of several tasks go into a folder
 for each task, named by its number, unless --task selects one. Files that exist are replaced.
-Links, pipes and files of other users are left out, and a folder of more than 10,000 files is
-refused.
+Links, pipes and files of other users are left out, staged files that the task has not changed are
+gone, and a folder of more than 10,000 files is refused.
 
 'pigeon submit --wait --collect FOLDER' and 'pigeon run --collect FOLDER' copy them at the end.`,
 		Example: `  pigeon files JOB
@@ -106,15 +107,16 @@ func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, pat
 		}
 		defer k.close()
 	}
-	w := newTable(cmd.OutOrStdout())
+	w, header := newTable(cmd.OutOrStdout()), func() {}
 	switch {
 	case output == outputJSON:
 		k.found = func(task int, file *api.TaskFile) error {
 			return writeJSON(cmd.OutOrStdout(), leftFile{Job: id, Task: task, TaskFile: *file})
 		}
 	case f.to == "":
-		fmt.Fprintln(w, "TASK\tBYTES\tFILE")
+		header = sync.OnceFunc(func() { fmt.Fprintln(w, "TASK\tBYTES\tFILE") })
 		k.found = func(task int, file *api.TaskFile) error {
+			header()
 			_, err := fmt.Fprintf(w, "%d\t%d\t%s\n", task, file.Size, printable(file.Path))
 			return err
 		}
@@ -123,6 +125,9 @@ func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, pat
 		err = k.task(cmd.Context(), f.task)
 	} else {
 		err = k.tasks(cmd.Context(), s.Tasks)
+	}
+	if err == nil && k.failed == 0 { // an empty table says that nothing was left
+		header()
 	}
 	return errors.Join(err, w.Flush(), k.report())
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -20,6 +21,40 @@ type Place struct {
 	Others bool // the files are another user's than this process's
 	UID    int
 	GID    int
+
+	list  []api.StagedFile // that were put there
+	mtime time.Time        // of all of them
+	ctime time.Time        // of the last one
+}
+
+// RemoveUnchanged removes the copies that are as they were put there, when the attempt has ended: its outputs are
+// what it left. What was written, renamed or linked since has another time, or another name.
+func (p *Place) RemoveUnchanged() {
+	in, err := files.Below(filepath.Dir(p.Folder), filepath.Base(p.Folder))
+	if err != nil {
+		return // gone, or something else in its place
+	}
+	defer func() { _ = in.Close() }() // only passed
+	for i := range p.list {
+		f := &p.list[i]
+		info, err := in.Lstat(f.Name)
+		if err != nil || !info.Mode().IsRegular() || info.Size() != f.Size || !info.ModTime().Equal(p.mtime) || changed(info).After(p.ctime) {
+			continue
+		}
+		_ = in.Remove(f.Name) // what stays counts as what was left
+		for dir := path.Dir(f.Name); dir != "." && in.Remove(dir) == nil; dir = path.Dir(dir) {
+			continue // it was made for the file, and is empty
+		}
+	}
+}
+
+// changed returns when the name or the content of a file changed last.
+func changed(info fs.FileInfo) time.Time {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return time.Now()
+	}
+	return time.Unix(s.Ctim.Unix())
 }
 
 // put makes the folder and copies the files into it; path returns where the content of a hash is.
@@ -32,6 +67,7 @@ func (p *Place) put(ctx context.Context, list []api.StagedFile, content func(sha
 		return err
 	}
 	made := map[string]bool{".": true}
+	now := time.Now() // finer than the times that the kernel gives to what is written
 	for i := range list {
 		f := &list[i]
 		if err == nil {
@@ -42,6 +78,15 @@ func (p *Place) put(ctx context.Context, list []api.StagedFile, content func(sha
 		}
 		if err == nil {
 			err = p.copy(in, f, content(f.SHA256))
+		}
+		if err == nil {
+			err = in.Chtimes(f.Name, now, now)
+		}
+	}
+	if err == nil && len(list) > 0 {
+		var info fs.FileInfo
+		if info, err = in.Lstat(list[len(list)-1].Name); err == nil {
+			p.list, p.mtime, p.ctime = list, info.ModTime(), changed(info)
 		}
 	}
 	return errors.Join(err, in.Close())

@@ -16,6 +16,6 @@
 // The names are the index: a restarted node monitor finds the logs of its
 // predecessor again, except those of attempts that wrote nothing and whose empty folder a later
 // attempt has got (Spare). Nothing of a running attempt is dropped; the bytes of the ended ones,
-// their working folders included, are bounded: the oldest end is dropped first, and the newest one
-// stays. Time comes only from [Config.Now].
+// their working folders included, are bounded: the oldest end of the user who has most is dropped first, and the
+// newest of all stays. Time comes only from [Config.Now].
 package logs

@@ -34,12 +34,22 @@ func (e *evicted) add(id sched.AttemptID) {
 	e.known[id] = true
 }
 
-// madeRoom returns that the logs of an attempt made room for others, "" when that is not known.
-func (s *Store) madeRoom(id sched.AttemptID) string {
+// latest returns the latest of the attempts at a task, 0 for none.
+func (e *evicted) latest(job sched.JobID, task int32) (attempt int32) {
+	for _, id := range e.order {
+		if id.Job == job && id.Task == task {
+			attempt = max(attempt, id.Attempt)
+		}
+	}
+	return attempt
+}
+
+// whyGone returns why an attempt has no logs here, and whether they made room for others.
+func (s *Store) whyGone(id sched.AttemptID) (what string, madeRoom bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.evicted.known[id] {
-		return ""
+	if s.evicted.known[id] {
+		return fmt.Sprintf("its logs have been removed to make room: this node keeps %d bytes (log_limit) and %d ended attempts at most, and removes first from who has most", s.cfg.MaxBytes, s.cfg.MaxAttempts), true
 	}
-	return fmt.Sprintf("its logs have been removed to make room: this node keeps %d bytes (log_limit) and %d ended attempts at most", s.cfg.MaxBytes, s.cfg.MaxAttempts)
+	return fmt.Sprintf("this node has no logs of it (they are kept for %v after the end, and for less to make room within log_limit)", s.cfg.Retention), false
 }

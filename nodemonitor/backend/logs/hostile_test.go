@@ -93,8 +93,8 @@ func TestFolderReplacedByTheTask(t *testing.T) {
 		t.Errorf("read %d bytes through the link", len(c.Data))
 	}
 	_ = s.Sweep() // it may name what it could not remove
-	if s.bytes > 100 {
-		t.Errorf("%d bytes are counted", s.bytes)
+	if s.ended.bytes() > 100 {
+		t.Errorf("%d bytes are counted", s.ended.bytes())
 	}
 	clock.now = clock.now.Add(2 * time.Hour)
 	_ = s.Sweep()

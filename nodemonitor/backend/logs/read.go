@@ -121,9 +121,9 @@ func (s *Store) missing(id sched.AttemptID) error {
 	if have := s.Attempts(id.Job, id.Task); len(have) > 0 {
 		next = fmt.Sprintf("the attempts at this task with logs here are %v", have)
 	}
-	what := fmt.Sprintf("this node has no logs of it (logs are kept for %v after the end)", s.cfg.Retention)
-	if room := s.madeRoom(id); room != "" {
-		what, next = room, "raise the node's log_limit, or read outputs sooner"
+	what, madeRoom := s.whyGone(id)
+	if madeRoom {
+		next = "read outputs sooner, have the job leave less, or raise the node's log_limit"
 	}
 	return &api.Error{Problem: api.NotFound, What: what, Subject: "attempt " + id.String(), Tried: "reading its log", Next: next}
 }

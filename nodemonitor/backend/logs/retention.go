@@ -29,10 +29,12 @@ func (s *Store) scan() error {
 			return err
 		}
 	}
-	slices.SortFunc(s.ended, func(a, b *entry) int {
+	slices.SortFunc(s.pending, func(a, b *entry) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id.String(), b.id.String()))
 	})
-	s.pending = slices.Clone(s.ended)
+	for _, e := range s.pending {
+		s.ended.add(e)
+	}
 	return nil
 }
 
@@ -51,7 +53,10 @@ func (s *Store) scanJob(job sched.JobID) error {
 		if e == nil {
 			e = &entry{id: id, ended: true, found: true, bytes: -1}
 			s.add(e)
-			s.ended = append(s.ended, e)
+			s.pending = append(s.pending, e)
+		}
+		if n.IsDir() && s.cfg.Passable {
+			e.user = UserOf(files.Owner(info))
 		}
 		if t := info.ModTime(); t.After(e.at) {
 			e.at = t
@@ -106,8 +111,7 @@ func (s *Store) measure() {
 		}
 		s.mu.Lock()
 		if s.jobs[e.id.Job][e.id] == e { // Begin may have dropped it meanwhile
-			e.bytes = n
-			s.bytes += n
+			s.ended.measured(e, n)
 			switch {
 			case !empty:
 				s.spares.withdraw(e)
@@ -192,40 +196,38 @@ func outputNames(base string) []string {
 	return []string{out, errs, out + guard.GapSuffix, errs + guard.GapSuffix}
 }
 
-// takeDue removes from the index, and returns, what is to be dropped, oldest end first. Whoever
-// follows an output still reads it when it ends, so the newest one stays, however large it is.
+// takeDue removes from the index, and returns, what is to be dropped: what is too old, and what makes room, of
+// the user who has most, the oldest end first. What is lent is left for the next time.
 func (s *Store) takeDue(now time.Time) (due []sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := 0; i < len(s.ended); {
-		e := s.ended[i]
-		expired := now.Sub(e.at) >= s.cfg.Retention
-		if !expired && (s.bytes <= s.cfg.MaxBytes && len(s.ended) <= s.cfg.MaxAttempts || i == len(s.ended)-1) {
-			break
-		}
-		if e.lent { // the next time
-			i++
-			continue
-		}
-		if !expired {
-			s.evicted.add(e.id)
-		}
+	drop := func(e *entry) {
 		s.forget(e)
 		due = append(due, e.id)
+	}
+	var before *entry // stays
+	for e := s.ended.expired(nil, now, s.cfg.Retention); e != nil; e = s.ended.expired(before, now, s.cfg.Retention) {
+		if e.lent {
+			before = e
+			continue
+		}
+		drop(e)
+	}
+	for bytes := s.ended.bytes(); bytes > s.cfg.MaxBytes || s.ended.all.Len() > s.cfg.MaxAttempts; {
+		e := s.ended.oldestOfMost(bytes > s.cfg.MaxBytes)
+		if e == nil {
+			break
+		}
+		s.evicted.add(e.id)
+		bytes -= max(e.bytes, 0)
+		drop(e)
 	}
 	return due
 }
 
 // forget removes an ended entry from the index. It needs the lock.
 func (s *Store) forget(e *entry) {
-	if i := slices.Index(s.ended, e); i == 0 { // except when an attempt begins again
-
-		s.ended[0] = nil
-		s.ended = s.ended[1:]
-	} else {
-		s.ended = slices.Delete(s.ended, i, i+1)
-	}
-	s.bytes -= max(e.bytes, 0)
+	s.ended.remove(e)
 	s.spares.withdraw(e)
 	delete(s.jobs[e.id.Job], e.id)
 	if len(s.jobs[e.id.Job]) == 0 {

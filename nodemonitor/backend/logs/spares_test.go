@@ -70,13 +70,13 @@ func TestSpareOfASilentAttempt(t *testing.T) {
 	s.Taken(of)
 	s.NotTaken(spare(t, s, full.Folder)) // the caller finds the file, and makes a new folder
 	sweep(t, s)
-	if s.bytes != 0 || !s.Pending() {
-		t.Errorf("%d bytes are counted, pending: %v", s.bytes, s.Pending())
+	if s.ended.bytes() != 0 || !s.Pending() {
+		t.Errorf("%d bytes are counted, pending: %v", s.ended.bytes(), s.Pending())
 	}
 	clock.now = clock.now.Add(measureAfter)
 	sweep(t, s)
-	if s.bytes < 10_000 || s.Pending() {
-		t.Errorf("%d bytes are counted, pending: %v", s.bytes, s.Pending())
+	if s.ended.bytes() < 10_000 || s.Pending() {
+		t.Errorf("%d bytes are counted, pending: %v", s.ended.bytes(), s.Pending())
 	}
 	s.NotTaken(spare(t, s, kept.Folder))
 	spare(t, s, "")
@@ -91,8 +91,8 @@ func TestSpareOfASilentAttempt(t *testing.T) {
 	s.Taken(attempt(5, 1)) // it was measured before
 	clock.now = clock.now.Add(2 * time.Hour)
 	sweep(t, s)
-	if s.bytes != 0 || exists(full.Folder) {
-		t.Errorf("%d bytes are counted after all were removed", s.bytes)
+	if s.ended.bytes() != 0 || exists(full.Folder) {
+		t.Errorf("%d bytes are counted after all were removed", s.ended.bytes())
 	}
 }
 

@@ -1,7 +1,9 @@
 package logs
 
 import (
+	"container/list"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -51,9 +53,8 @@ type Store struct {
 	mu      sync.Mutex
 	awaits  bool // Continued
 	jobs    map[sched.JobID]map[sched.AttemptID]*entry
-	ended   []*entry // in the order of their ends
+	ended   ended
 	pending []*entry // ended and not measured yet, or forgotten meanwhile
-	bytes   int64    // of the measured ones
 	stats   Stats
 	spares  spares
 	evicted evicted
@@ -82,6 +83,7 @@ func (s *Store) Stats() Stats {
 // entry is what is known of one attempt.
 type entry struct {
 	id     sched.AttemptID
+	user   string // for whom it counts, set before its end; "" when that is not known
 	ended  bool
 	silent bool      // it has no outputs
 	lent   bool      // its folder may become another attempt's at any moment
@@ -90,6 +92,8 @@ type entry struct {
 	at     time.Time // of the end
 	found  bool      // it had ended before this run
 	bytes  int64     // -1 before they are measured
+	// Where it is among the ended ones.
+	place, placeOfUser *list.Element
 }
 
 // Files are the paths of one attempt.
@@ -239,10 +243,12 @@ func (s *Store) makeRoot() error {
 func (s *Store) Continue(id sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	found := &entry{id: id, bytes: -1}
 	if e := s.jobs[id.Job][id]; e != nil && e.ended {
+		found.user = e.user
 		s.forget(e)
 	}
-	s.add(&entry{id: id, bytes: -1})
+	s.add(found)
 }
 
 // Continued is called when Continue was, for all attempts that still write. Until then what an earlier
@@ -253,6 +259,19 @@ func (s *Store) Continued() {
 	s.awaits = false
 }
 
+// UserOf returns the name of a user of this machine for For, as an earlier run finds it again by the owner of
+// working folders.
+func UserOf(uid int) string { return fmt.Sprintf("uid %d", uid) }
+
+// For records for whom an attempt runs.
+func (s *Store) For(id sched.AttemptID, user string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.jobs[id.Job][id]; e != nil && !e.ended {
+		e.user = user
+	}
+}
+
 // End is called when nothing more will be written; silent means that nothing was written to
 // either output. The next Sweep counts the bytes.
 func (s *Store) End(id sched.AttemptID, silent bool) {
@@ -260,11 +279,24 @@ func (s *Store) End(id sched.AttemptID, silent bool) {
 	defer s.mu.Unlock()
 	if e := s.jobs[id.Job][id]; e != nil && !e.ended {
 		e.ended, e.silent, e.at = true, silent, s.cfg.Now()
-		s.ended, s.pending = append(s.ended, e), append(s.pending, e)
+		s.ended.add(e)
+		s.pending = append(s.pending, e)
 		if silent { // probably it has left no files either
 			s.spares.offer(e)
 		}
 	}
+}
+
+// Latest returns the latest attempt at a task of which something is known here, kept or dropped; 0 for none.
+func (s *Store) Latest(job sched.JobID, task int32) (attempt int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.jobs[job] {
+		if id.Task == task {
+			attempt = max(attempt, id.Attempt)
+		}
+	}
+	return max(attempt, s.evicted.latest(job, task))
 }
 
 // Attempts returns the attempts at a task whose logs are here, ascending.

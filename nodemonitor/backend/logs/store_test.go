@@ -317,8 +317,8 @@ func TestFoundAgain(t *testing.T) {
 		t.Errorf("read %+v, %v", chunk, err)
 	}
 	sweep(t, s)
-	if s.bytes != 60 {
-		t.Errorf("%d bytes counted, want 60", s.bytes)
+	if s.ended.bytes() != 60 {
+		t.Errorf("%d bytes counted, want 60", s.ended.bytes())
 	}
 	c.now = c.now.Add(2 * time.Hour)
 	sweep(t, s)

@@ -26,7 +26,7 @@ var errTooMany = fmt.Errorf("it holds more than %d files and folders", maxListed
 // are not UTF-8 are only counted, in a last line.
 func (s *Store) List(id sched.AttemptID, offset int64, limit int) (Chunk, error) {
 	return s.ofFolder(id, offset, limit, "listing its files", func(in *os.Root, owner int, c *Chunk) error {
-		text, err := list(in, owner)
+		text, err := listing(in, owner)
 		c.Size = int64(len(text))
 		from := min(offset, c.Size)
 		c.Data = text[from:min(from+readLimit(limit), c.Size)]
@@ -132,8 +132,8 @@ func (s *Store) folderOf(id sched.AttemptID) (in *os.Root, owner int, err error)
 	return in, files.Owner(info), nil
 }
 
-// list returns the list of the files in a folder.
-func list(in *os.Root, owner int) ([]byte, error) {
+// listing returns the list of the files in a folder.
+func listing(in *os.Root, owner int) ([]byte, error) {
 	var text []byte
 	if in == nil {
 		return text, nil

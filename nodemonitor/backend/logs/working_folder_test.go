@@ -109,7 +109,7 @@ func TestReadWhileAnAttemptIsDropped(t *testing.T) {
 		"files": func(s *Store, drop func()) (Chunk, error) {
 			return s.ofFolder(attempt(0, 1), 0, 0, "listing its files", func(in *os.Root, owner int, c *Chunk) (err error) {
 				drop()
-				c.Data, err = list(in, owner)
+				c.Data, err = listing(in, owner)
 				return err
 			})
 		},
@@ -144,7 +144,7 @@ func TestReadWhileAFolderIsGivenAway(t *testing.T) {
 			must(t, errors.Join(err, os.Rename(f.Folder, next.Folder), os.WriteFile(filepath.Join(next.Folder, "secret"), nil, 0o600)))
 			s.Taken(of)
 		}
-		c.Data, err = list(in, owner)
+		c.Data, err = listing(in, owner)
 		return err
 	})
 	if err != nil || len(c.Data) != 0 || !c.Ended {
@@ -188,8 +188,8 @@ func TestFolderWhoseNameIsNoText(t *testing.T) {
 	}
 	s.End(attempt(0, 1), false)
 	sweep(t, s)
-	if s.bytes != 10 {
-		t.Errorf("%d bytes are counted", s.bytes)
+	if s.ended.bytes() != 10 {
+		t.Errorf("%d bytes are counted", s.ended.bytes())
 	}
 }
 

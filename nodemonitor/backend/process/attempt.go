@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
+	"github.com/pigeon-sched/pigeon/nodemonitor/staging"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,6 +26,7 @@ type run struct {
 	handle  guard.Handle
 	started time.Time       // written by the Started event, read by later ones
 	input   *input          // nil when it takes none
+	staged  *staging.Place  // where its staged files were put; nil for none, or by an earlier process
 	spare   sched.AttemptID // whose folder it may have got; the zero id for none
 	// preparing is set while the guard does not have it yet. The backend's lock guards it, and handle until
 	// then.
@@ -54,6 +56,11 @@ func (r *run) fault() *guard.Fault {
 // spec returns what the guard is to start.
 func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	t, e := &r.task, r.task.Payload.Exec
+	if as.As != nil {
+		r.b.cfg.Logs.For(t.ID, logs.UserOf(int(as.As.UID)))
+	} else {
+		r.b.cfg.Logs.For(t.ID, t.Payload.Submitter)
+	}
 	s := guard.Spec{
 		Argv: e.Argv, Env: append(r.b.cfg.Accounts.Environment(as), environment(t, r.b.cfg.Node)...), Dir: e.Dir, As: as.As,
 		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin, Short: t.HT,
@@ -86,7 +93,15 @@ func (r *run) event(e guard.Event) {
 	case guard.Input:
 		r.input.change(func() { r.input.state = e.Input })
 	case guard.Ended:
-		r.b.ended(r, r.result(e), e.Output == [2]guard.Output{})
+		result, silent := r.result(e), e.Output == [2]guard.Output{}
+		if r.staged == nil {
+			r.b.ended(r, result, silent)
+			return
+		}
+		r.b.besides(func() {
+			r.staged.RemoveUnchanged() // before its user, or a sweep, looks at what it left
+			r.b.ended(r, result, silent)
+		})
 	case guard.Refused:
 		r.b.besides(func() { r.b.ended(r, r.neverBegan(e.Fault), true) })
 	case guard.Lost:

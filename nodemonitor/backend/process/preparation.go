@@ -136,6 +136,7 @@ func (r *run) bring(ctx context.Context, spec *guard.Spec) *backend.Result {
 	if as := spec.As; as != nil {
 		p.Others, p.UID, p.GID = true, int(as.UID), int(as.GID)
 	}
+	r.staged = p
 	f := r.b.cfg.Staged.Bring(ctx, r.task.FrontendPeer, r.task.Payload.Stage, p)
 	if f == nil || ctx.Err() != nil {
 		return nil

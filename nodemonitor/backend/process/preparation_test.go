@@ -1,10 +1,14 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,5 +180,50 @@ func TestStagedFilesThatAreNotRight(t *testing.T) {
 	elsewhere.Payload.Exec.Dir = t.TempDir()
 	if r := n.run(t, elsewhere); r.Outcome != sched.Failed || !strings.Contains(r.Reason, "no folder to put them into") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// What is left of an attempt are the files that it wrote: the copies of staged files that are as they were sent are
+// gone before its end is reported, and count for nothing.
+func TestUnchangedCopiesAreNotLeft(t *testing.T) {
+	f := newSlowFrontend()
+	close(f.answer)
+	n := stagedNode(t, f)
+	go func() { <-f.asked }()
+	job := stagedTask(0, f)
+	for _, name := range []string{"deep/er/same", "rewritten", "touched", "renamed", "linked", "replaced", "mode", "gone"} {
+		job.Payload.Stage = append(job.Payload.Stage, api.StagedFile{Name: name, SHA256: job.Payload.Stage[0].SHA256, Size: int64(len(f.content))})
+	}
+	job.Payload.Exec.Argv = []string{"sh", "-c", `
+		: > a; until : > b; test b -nt a; do :; done; rm a b # the clock of the disk has advanced
+		printf 'THE DATA\n' > rewritten
+		printf 'THE DATA\n' > touched; touch -r in/data touched
+		mv renamed result; ln linked also; cp -p in/data other; mv other replaced; chmod +x mode; rm gone`}
+	if r := n.run(t, job); r.Outcome != sched.Done {
+		t.Fatalf("%+v", r)
+	}
+	c, err := n.logs.List(id(0), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for d := json.NewDecoder(bytes.NewReader(c.Data)); d.More(); {
+		var file api.TaskFile
+		if err := d.Decode(&file); err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, file.Path)
+	}
+	if want := []string{"also", "linked", "mode", "replaced", "result", "rewritten", "touched"}; !slices.Equal(left, want) {
+		t.Errorf("it left %q, want %q", left, want)
+	}
+	if r := n.run(t, stagedTask(1, f)); r.Outcome != sched.Done {
+		t.Fatalf("%+v", r)
+	}
+	if _, err := os.Stat(filepath.Join(n.root, id(1).Job.String(), "1.2")); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := os.ReadDir(filepath.Join(n.root, id(1).Job.String(), "1.2")); err != nil || len(names) != 0 {
+		t.Errorf("an attempt that changed nothing left %v, %v", names, err)
 	}
 }
