@@ -22,8 +22,14 @@ func Open(spec string) (*Workload, error) {
 	if start, err := text.Peek(len(gzipStart)); err == nil && string(start) == gzipStart {
 		return nil, fmt.Errorf("cannot read trace %s: it is compressed by gzip; no job was run; decompress it first: gunzip -c %[1]s > FILE", spec)
 	}
+	if start, err := text.Peek(len(byteOrderMark)); err == nil && string(start) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // it was peeked
+	}
 	return Read(text, spec)
 }
 
 // gzipStart is how a file begins that gzip wrote.
 const gzipStart = "\x1f\x8b"
+
+// byteOrderMark is what spreadsheets put before a text.
+const byteOrderMark = "\ufeff"

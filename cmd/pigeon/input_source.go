@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,15 +27,14 @@ func (f *stdinFlags) add(fs *pflag.FlagSet) {
 }
 
 // open returns what the program gets as its standard input, nil for nothing. A terminal is read
-// only when that was asked for: a background process that reads it is stopped, and what its user
+// only when that was asked for, and nothing is when the command has used it up: a background process that reads it is stopped, and what its user
 // has typed for the shell would be lost.
-func (f *stdinFlags) open(in io.Reader, envFiles []string) (stdinSource, error) {
-	used := slices.Contains(envFiles, "-")
+func (f *stdinFlags) open(in io.Reader, used bool) (stdinSource, error) {
 	switch {
 	case f.forward && f.none:
 		return nil, errors.New("both --stdin and --no-stdin are given; leave one out")
 	case f.forward && used:
-		return nil, errors.New("--stdin passes on what --env-file - reads; name a file there")
+		return nil, errors.New("--stdin passes on what the script or --env-file - reads; name a file there")
 	case f.none || used:
 		return nil, nil //nolint:nilnil // none is wanted
 	}

@@ -54,7 +54,7 @@ func TestStdinFile(t *testing.T) {
 	if _, err := f.Seek(10, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	in, err := new(stdinFlags).open(f, nil)
+	in, err := new(stdinFlags).open(f, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,23 +117,23 @@ func TestWhichStandardInput(t *testing.T) {
 	}
 	defer func() { _, _ = read.Close(), write.Close() }() // nothing is in it
 	for _, c := range []struct {
-		name     string
-		flags    stdinFlags
-		in       *os.File
-		envFiles []string
-		is       bool
-		refusal  string
+		name    string
+		flags   stdinFlags
+		in      *os.File
+		used    bool
+		is      bool
+		refusal string
 	}{
-		{"a pipe", stdinFlags{}, read, nil, true, ""},
-		{"a pipe, -n", stdinFlags{none: true}, read, nil, false, ""},
-		{"a pipe, --env-file -", stdinFlags{}, read, []string{"a", "-"}, false, ""},
-		{"a pipe, -i --env-file -", stdinFlags{forward: true}, read, []string{"-"}, false, "--env-file"},
-		{"both", stdinFlags{true, true}, read, nil, false, "leave one out"},
-		{"nothing", stdinFlags{}, null, nil, false, ""},
-		{"closed", stdinFlags{}, closed, nil, false, ""},
-		{"closed, -i", stdinFlags{forward: true}, closed, nil, false, "cannot be read"},
+		{"a pipe", stdinFlags{}, read, false, true, ""},
+		{"a pipe, -n", stdinFlags{none: true}, read, false, false, ""},
+		{"a pipe, --env-file -", stdinFlags{}, read, true, false, ""},
+		{"a pipe, -i --env-file -", stdinFlags{forward: true}, read, true, false, "--env-file"},
+		{"both", stdinFlags{true, true}, read, false, false, "leave one out"},
+		{"nothing", stdinFlags{}, null, false, false, ""},
+		{"closed", stdinFlags{}, closed, false, false, ""},
+		{"closed, -i", stdinFlags{forward: true}, closed, false, false, "cannot be read"},
 	} {
-		in, err := c.flags.open(c.in, c.envFiles)
+		in, err := c.flags.open(c.in, c.used)
 		if (in != nil) != c.is || (err != nil) != (c.refusal != "") || err != nil && !strings.Contains(err.Error(), c.refusal) {
 			t.Errorf("%s: %v, %v", c.name, in, err)
 		}

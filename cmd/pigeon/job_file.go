@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
 
@@ -77,24 +78,15 @@ type fileValue struct {
 
 // readJobFile reads a job file, or with the path - the input.
 func readJobFile(path string, input io.Reader) (*jobFile, error) {
-	f := &jobFile{path: path}
-	in := input
-	if path == "-" {
-		f.path = "standard input"
-	} else {
-		opened, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("--file: %w; name a job file, or - for standard input", err)
-		}
-		defer func() { _ = opened.Close() }() // only read
-		in = opened
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxJobFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("--file %s: %w; name a job file, or - for standard input", f.path, err)
-	case len(text) > maxJobFile:
+	name, text, err := readText(path, input, maxJobFile)
+	f := &jobFile{path: name}
+	switch _, unread := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, files.ErrTooLong):
 		return nil, fmt.Errorf("--file %s has more than %d bytes, the limit of a job file", f.path, maxJobFile)
+	case unread:
+		return nil, fmt.Errorf("--file: %w; name a job file, or - for standard input", err)
+	case err != nil:
+		return nil, fmt.Errorf("--file %s: %w", f.path, err)
 	}
 	return f, f.parse(text)
 }

@@ -5,14 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // scriptMark begins the lines of a script that hold flags of its job.
@@ -20,43 +27,131 @@ const scriptMark = "#PIGEON"
 
 // jobScript is a script of this machine, or of a job file, whose text is sent with its job.
 type jobScript struct {
-	path string // for messages; its last part names the script
+	path string // for messages
+	name string // that it has on the node
 	text []byte
 	env  []string // variables of its lines
 }
 
-// findScript returns the script that the first argument names: a file here that begins with #!.
-// It is nil for a program, which is looked for on the nodes; so is all that follows --.
-func findScript(cmd *cobra.Command, argv []string) (*jobScript, error) {
-	if len(argv) == 0 || cmd.ArgsLenAtDash() >= 0 {
+// findScript returns the script that the first argument names: a file here that begins with #!, or
+// standard input (-). It is nil for a program, which is looked for on the nodes; so is all that
+// follows --.
+func findScript(job *jobFlags, argv []string) (*jobScript, error) {
+	if len(argv) == 0 || argv[0] == "" {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	path := argv[0]
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+	word, input := argv[0], job.cmd.InOrStdin()
+	if job.cmd.ArgsLenAtDash() >= 0 {
 		return nil, nil //nolint:nilnil // a program of the nodes
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("the script cannot be sent: %w; make it readable, or run it where it lies on the nodes: pigeon submit -- %s", err, path)
+	s := &jobScript{path: word, name: scriptOfFile}
+	if word != "-" {
+		switch info, err := os.Stat(word); {
+		case err != nil:
+			return nil, job.checkAbsent(word)
+		case info.IsDir():
+			return nil, fmt.Errorf("%s is a folder, and no program; name a script or a program", word)
+		case info.Mode().IsRegular():
+			s.name = filepath.Base(word)
+		}
+	} else if slices.Contains(job.envFiles, "-") {
+		return nil, errors.New("the script and --env-file would both be standard input; name a file for one of them")
 	}
-	defer func() { _ = f.Close() }() // only read
-	text, err := io.ReadAll(io.LimitReader(f, api.MaxScript+1))
-	if err != nil {
-		return nil, fmt.Errorf("the script %s cannot be sent: %w", path, err)
+	var err error
+	s.path, s.text, err = readText(word, input, api.MaxScript)
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
+		return nil, fmt.Errorf("the script cannot be sent: %w; make it readable, or run it where it lies on the nodes: pigeon %s -- %s", err, job.cmd.Name(), word)
+	} else if err != nil && !errors.Is(err, files.ErrTooLong) {
+		return nil, fmt.Errorf("the script %s cannot be sent: %w", s.path, err)
 	}
-	s := &jobScript{path: path, text: text}
-	switch isScript := bytes.HasPrefix(text, []byte("#!")); {
-	case isScript && endsInReturn(text):
-		interpreter, _, _ := bytes.Cut(text[len("#!"):], []byte("\n"))
-		return nil, fmt.Errorf("%s, line 1: it ends in a carriage return, as in files from Windows, and no node has an interpreter %q; remove those at the ends of all lines, for instance by sed -i 's/\\r$//'", path, interpreter)
-	case isScript:
-		return s, checkScript(path, text)
-	case bytes.HasPrefix(text, []byte("\ufeff#!")):
-		return nil, fmt.Errorf("%s, line 1: it begins with a byte order mark before #!, and no node finds its interpreter so; save the file without one", path)
-	case bytes.HasPrefix(text, []byte(scriptMark)) || bytes.Contains(text, []byte("\n"+scriptMark)):
-		return nil, fmt.Errorf("%s has lines of %s, and its first line does not name its interpreter; begin it with #!/bin/sh or the like", path, scriptMark)
+	return s.orProgram(job, word, err != nil)
+}
+
+// useScript takes the script that a command line names, with its lines, and returns the command line
+// of the job; fromInput is set when the script was standard input.
+func (j *jobFlags) useScript(argv []string) (command []string, fromInput bool, err error) {
+	s, err := findScript(j, argv)
+	if s == nil || err != nil {
+		return argv, false, err
+	}
+	if err := s.apply(j.cmd, j.cmd.ErrOrStderr()); err != nil {
+		return nil, false, err
+	}
+	j.script, j.fileEnv = s.text, s.env
+	return s.argv(argv[1:]), argv[0] == "-", nil
+}
+
+// orProgram returns the script, or nil where the file is a program, which nodes have under that name.
+func (s *jobScript) orProgram(job *jobFlags, word string, tooLong bool) (*jobScript, error) {
+	isText := utf8.Valid(s.text) && !bytes.ContainsRune(s.text, 0) && !tooLong
+	switch {
+	case bytes.HasPrefix(s.text, []byte("#!")) && endsInReturn(s.text):
+		interpreter, _, _ := bytes.Cut(s.text[len("#!"):], []byte("\n"))
+		return nil, fmt.Errorf("%s, line 1: it ends in a carriage return, as in files from Windows, and no node has an interpreter %q; remove those at the ends of all lines, for instance by sed -i 's/\\r$//'", s.path, interpreter)
+	case bytes.HasPrefix(s.text, []byte("#!")) && tooLong:
+		return nil, fmt.Errorf("the script %s has more than %d bytes, the limit of one that is sent with its job; put it on the nodes and run it with -- %[1]s", s.path, api.MaxScript)
+	case bytes.HasPrefix(s.text, []byte("#!")):
+		return s, nil
+	case word == "-", bytes.HasPrefix(s.text, []byte(scriptMark)), bytes.Contains(s.text, []byte("\n"+scriptMark)):
+		return nil, fmt.Errorf("%s: the first line does not name the interpreter of the script; begin it with #!/bin/sh or the like", s.path)
+	case inPath(word):
+		return nil, nil //nolint:nilnil // a program that is probably on the nodes, too
+	case isText:
+		return nil, fmt.Errorf("%s is a file here whose first line does not name its interpreter, so it cannot be sent as a script; begin it with #!/bin/sh or the like. A program of that name on the nodes is 'pigeon %s -- %[1]s'", word, job.cmd.Name())
+	case !strings.Contains(word, "/") || job.isMissing(word):
+		return nil, fmt.Errorf("%s is a program of this machine, and nodes do not have it under that name; send it with 'pigeon %s --stage %[1]s -- ./%[3]s', or name it by its full path on the nodes", word, job.cmd.Name(), filepath.Base(word))
 	}
 	return nil, nil //nolint:nilnil // a program
+}
+
+// inPath reports whether a word is the name of a program that this machine finds in its PATH.
+func inPath(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil && !strings.Contains(word, "/")
+}
+
+// scriptEndings are those of file names that are no programs' names.
+var scriptEndings = []string{".sh", ".bash", ".zsh", ".ksh", ".csh", ".py", ".pl", ".rb", ".r", ".jl", ".lua", ".js", ".m", ".slurm", ".sbatch", ".pbs", ".job", ".bat", ".yaml", ".yml", ".json"}
+
+// checkAbsent refuses a word that looks like a file and names none, where its job could only fail, and
+// warns of one that only the nodes may have.
+func (j *jobFlags) checkAbsent(word string) error {
+	ending := slices.Contains(scriptEndings, strings.ToLower(filepath.Ext(word)))
+	switch {
+	case !strings.Contains(word, "/") && !ending, inPath(word), j.isStaged(word):
+	case filepath.IsAbs(word):
+		j.say("%s is no file of this machine; its nodes must have it", word)
+	case j.dir != "":
+		if _, err := os.Stat(filepath.Join(j.dir, word)); err != nil {
+			j.say("%s is no file of this machine, neither here nor in --dir %s; the nodes must have it there", word, j.dir)
+		}
+	default:
+		return fmt.Errorf("there is no file %s here, and its name is that of no program; correct it, or write -- before it when the nodes have it: pigeon %s -- %[1]s", word, j.cmd.Name())
+	}
+	return nil
+}
+
+// isMissing reports whether a word is a path relative to the working folder of an attempt that has
+// nothing of that name.
+func (j *jobFlags) isMissing(word string) bool {
+	return strings.Contains(word, "/") && !filepath.IsAbs(word) && j.dir == "" && !j.isStaged(word)
+}
+
+// isStaged reports whether a word names a file that --stage puts into the working folder, or one in a
+// folder of it.
+func (j *jobFlags) isStaged(word string) bool {
+	return slices.ContainsFunc(j.stage, func(argument string) bool {
+		from, name, named := strings.Cut(argument, "=")
+		if !named {
+			name = filepath.Base(from)
+		}
+		name = filepath.Clean(name)
+		return name == "." || filepath.Clean(word) == name || strings.HasPrefix(filepath.Clean(word), name+"/")
+	})
+}
+
+func (j *jobFlags) say(format string, args ...any) {
+	fmt.Fprintf(j.cmd.ErrOrStderr(), "pigeon: "+format+"\n", args...)
 }
 
 // endsInReturn reports whether the first line of a script ends in a carriage return, which a system
@@ -70,7 +165,7 @@ func endsInReturn(text []byte) bool {
 // first command. Lines after it that look like flags are reported as ignored.
 func (s *jobScript) apply(cmd *cobra.Command, warn io.Writer) error {
 	before := alreadySet(cmd.Flags())
-	head := true
+	head, unread, first := true, 0, 0
 	for i, line := range strings.Split(string(s.text), "\n") {
 		rest, marked := strings.CutPrefix(strings.TrimRight(line, "\r"), scriptMark)
 		marked = marked && (rest == "" || rest[0] == ' ' || rest[0] == '\t')
@@ -81,12 +176,24 @@ func (s *jobScript) apply(cmd *cobra.Command, warn io.Writer) error {
 			}
 		case marked:
 			fmt.Fprintf(warn, "pigeon: %s, line %d: flags after the first command are ignored; move the line up to use them\n", s.path, i+1)
+		case head && unreadOption.MatchString(line):
+			if unread++; unread == 1 {
+				first = i + 1
+			}
 		case trimmed != "" && trimmed[0] != '#':
 			head = false
 		}
 	}
+	if unread > 0 {
+		fmt.Fprintf(warn, "pigeon: %s: %s options and %s not read, from line %d on; write %s --FLAG VALUE (docs/jobs.md, \"For users of Slurm\", has the flags)\n",
+			s.path, sched.Count(unread, "line looks like", "lines look like"), map[bool]string{true: "is", false: "are"}[unread == 1], first, scriptMark)
+	}
 	return nil
 }
+
+// unreadOption matches a line that holds options for another batch system, or that was to be one of
+// scriptMark.
+var unreadOption = regexp.MustCompile(`^#\s*(?i:SBATCH|PBS|BSUB|COBALT|MSUB|OAR|FLUX|\$|PIGEON)(?:\s*[:=]?\s*--[A-Za-z]|[\s:=]+-[A-Za-z]\w*\b)|^#\s*PIGEON[:=]`)
 
 // notInScripts are the flags that a script cannot have.
 var notInScripts = map[string]bool{"file": true, "schema": true, "help": true}
@@ -128,5 +235,5 @@ func (s *jobScript) applyLine(cmd *cobra.Command, line string, before map[string
 
 // argv returns the command line of a script.
 func (s *jobScript) argv(arguments []string) []string {
-	return append([]string{filepath.Base(s.path)}, arguments...)
+	return append([]string{s.name}, arguments...)
 }

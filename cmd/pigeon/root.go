@@ -151,7 +151,21 @@ func helpOnKnownVerbs(root *cobra.Command) {
 	}
 }
 
+// verbsOfOthers are the commands of other batch systems, with the verbs that do the same.
+var verbsOfOthers = map[string]string{
+	"sbatch": "submit", "qsub": "submit", "bsub": "submit",
+	"srun":   "run",
+	"squeue": "status", "qstat": "status", "bjobs": "status",
+	"scancel": "cancel", "qdel": "cancel", "bkill": "cancel",
+	"sinfo": "nodes", "pbsnodes": "nodes", "bhosts": "nodes",
+	"sacct": "history", "bhist": "history", "qacct": "history",
+	"sshare": "shares", "scontrol": "explain JOB' and 'pigeon node", "sattach": "logs -f", "sbcast": "submit --stage", "sgather": "files",
+}
+
 func unknownVerb(cmd *cobra.Command, word string) error {
+	if verb := verbsOfOthers[word]; verb != "" && !cmd.HasParent() {
+		return fmt.Errorf("%q is not a verb of \"pigeon\"; its work is done by 'pigeon %s' (docs/jobs.md, \"For users of Slurm\")", word, verb)
+	}
 	var names []string
 	for _, c := range cmd.Commands() {
 		if !c.Hidden {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -55,11 +56,15 @@ frontend answers again, or another one of --frontend that has taken it over;
 		if err := checkArgv(argv, "run"); err != nil {
 			return wrongUse(err)
 		}
+		argv, scriptInput, err := job.useScript(argv)
+		if err != nil {
+			return wrongUse(err)
+		}
 		r, ownKey, err := job.request(argv, 0, 1)
 		if err != nil {
 			return err
 		}
-		in, err := stdin.open(cmd.InOrStdin(), job.envFiles)
+		in, err := stdin.open(cmd.InOrStdin(), scriptInput || slices.Contains(job.envFiles, "-"))
 		if err != nil {
 			return wrongUse(err)
 		}

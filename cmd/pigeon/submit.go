@@ -46,8 +46,8 @@ program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
 PIGEON_ATTEMPT in its environment name it. A program may be started more than once
 for a task, by another attempt with a higher number; no number starts twice.
 
-A file of this machine that begins with #! is sent with the job, as batch systems do, unless
--- comes before its name: nodes need not have it. Lines #PIGEON --flag value at its head are
+A file of this machine that begins with #!, or standard input (-), is sent with the job, as
+batch systems do, unless -- comes before its name: nodes need not have it. Lines #PIGEON --flag value at its head are
 flags of submit. --file reads a whole job from YAML or JSON. What the command line says
 counts before a script's lines, and these before a job file (docs/jobs.md).
 
@@ -149,15 +149,12 @@ func (f *submitFlags) limit(cmd *cobra.Command, ofArray int) (int, error) {
 
 // program applies the script and the job file, and returns the command line of the job.
 func (f *submitFlags) program(cmd *cobra.Command, job *jobFlags, argv []string) ([]string, error) {
-	script, err := findScript(cmd, argv)
+	if f.file == "-" && len(argv) > 0 && argv[0] == "-" && cmd.ArgsLenAtDash() < 0 {
+		return nil, errors.New("the script and --file would both be standard input; name a file for one of them")
+	}
+	argv, _, err := job.useScript(argv)
 	if err != nil {
 		return nil, err
-	}
-	if script != nil {
-		if err := script.apply(cmd, cmd.ErrOrStderr()); err != nil {
-			return nil, err
-		}
-		job.script, job.fileEnv, argv = script.text, script.env, script.argv(argv[1:])
 	}
 	if f.file == "" {
 		return argv, nil

@@ -1,14 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // maxEnvFile bounds the bytes of a file of variables.
@@ -62,23 +64,19 @@ func withValue(variable string) (string, error) {
 // and those that begin with # are ignored; a value is all that follows the first =, quotes and
 // spaces included. KEY alone is taken from the caller's environment.
 func readVariables(path string, input io.Reader) (env []string, err error) {
-	in, name := input, "standard input"
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("--env-file: %w; name a file that you may read, or - for standard input", err)
-		}
-		defer func() { _ = f.Close() }() // only read
-		in, name = f, path
+	name, text, err := readText(path, input, maxEnvFile)
+	switch _, unread := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, files.ErrTooLong):
+		return nil, fmt.Errorf("--env-file %s has more than %d bytes, the limit; have the program read a file instead", name, maxEnvFile)
+	case unread:
+		return nil, fmt.Errorf("--env-file: %w; name a file that you may read, or - for standard input", err)
+	case err != nil:
+		return nil, fmt.Errorf("--env-file %s: %w", name, err)
 	}
-	lines := bufio.NewScanner(io.LimitReader(in, maxEnvFile+1))
-	lines.Buffer(nil, maxEnvFile)
-	size := 0
-	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSuffix(lines.Text(), "\r")
-		if size += len(line) + 1; size > maxEnvFile {
-			return nil, fmt.Errorf("--env-file %s has more than %d bytes, the limit; have the program read a file instead", name, maxEnvFile)
-		}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 		if strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
@@ -88,12 +86,18 @@ func readVariables(path string, input io.Reader) (env []string, err error) {
 		}
 		env = append(env, variable)
 	}
-	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("--env-file %s has a line of more than %d bytes, the limit; have the program read a file instead", name, maxEnvFile)
-	} else if err != nil {
-		return nil, fmt.Errorf("--env-file %s: %w; name a file that you may read", name, err)
-	}
 	return env, nil
+}
+
+// readText reads a file of the user, or with the path - the input, and returns its name for
+// messages.
+func readText(path string, input io.Reader, most int64) (name string, text []byte, err error) {
+	if path == "-" {
+		text, err = files.Text(input, most)
+		return "standard input", text, err
+	}
+	text, err = files.ReadText(path, most)
+	return path, text, err
 }
 
 // parseVariable reads a line; the fault names what is wrong with it, and shows no value.

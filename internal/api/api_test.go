@@ -100,7 +100,7 @@ func TestValidate(t *testing.T) {
 		"no arguments":     {exec(&api.Exec{}), "no program"},
 		"no program":       {exec(&api.Exec{Argv: []string{""}}), "no program"},
 		"a long list":      {exec(&api.Exec{Argv: make([]string, api.MaxExecStrings), Env: []string{"A=1"}}), "no program"},
-		"a longer list":    {exec(&api.Exec{Argv: append([]string{"p"}, make([]string, api.MaxExecStrings)...)}), "4096 arguments"},
+		"a longer list":    {exec(&api.Exec{Argv: append([]string{"p"}, make([]string, api.MaxExecStrings)...)}), "limit of 4096"},
 		"a byte of zero":   {exec(&api.Exec{Argv: []string{"p", "a\x00b"}}), "zero byte"},
 		"a variable alone": {exec(&api.Exec{Argv: []string{"p"}, Env: []string{"A"}}), "KEY=value"},
 	} {

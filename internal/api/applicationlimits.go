@@ -72,7 +72,7 @@ func size(list []string) (n int) {
 // fault returns what is wrong with the strings, files and places of a template, ""
 // when nothing.
 func (t *Template) fault() string {
-	if what := (&Exec{Argv: t.Argv, Env: t.Env}).fault(); what != "" {
+	if what, _ := (&Exec{Argv: t.Argv, Env: t.Env}).fault(); what != "" {
 		return "its template " + what
 	}
 	if what := filesFault(t.Files); what != "" {

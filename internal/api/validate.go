@@ -98,50 +98,56 @@ func (r *Request) validateTasks() error {
 		if len(t.ID) > MaxKeyBytes {
 			return r.bad(fmt.Sprintf("task %d has an id longer than %d bytes", i, MaxKeyBytes), "use a shorter one")
 		}
-		if what := t.Payload.fault(r.Backend); what != "" {
-			return r.bad(fmt.Sprintf("task %d (%q) %s", i, t.ID, what), "correct it and submit again")
+		if what, next := t.Payload.fault(r.Backend); what != "" {
+			subject := "it "
+			if len(r.Tasks) > 1 {
+				subject = fmt.Sprintf("task %d (%q) ", i, t.ID)
+			}
+			return r.bad(subject+what, next)
 		}
 	}
 	return nil
 }
 
-// fault returns what is wrong with the payload for that backend, "" when nothing.
-func (p *Payload) fault(b Backend) string {
+// fault returns what is wrong with the payload for that backend and what to do about it, "" when
+// nothing is wrong.
+func (p *Payload) fault(b Backend) (what, next string) {
 	switch {
 	case p.Backend != b:
-		return fmt.Sprintf("is for the backend %q, the job for %q", clipped(string(p.Backend)), clipped(string(b)))
+		return fmt.Sprintf("is for the backend %q, the job for %q", clipped(string(p.Backend)), clipped(string(b))), "give both the same"
 	case len(p.Message) > MaxPayload:
-		return fmt.Sprintf("has a message of %d bytes, more than the limit of %d", len(p.Message), MaxPayload)
+		return fmt.Sprintf("has a message of %d bytes, more than the limit of %d", len(p.Message), MaxPayload), "let the task read a file instead"
 	case b == BackendSleep && p.Sleep < 0:
-		return fmt.Sprintf("sleeps %v, less than nothing", p.Sleep)
+		return fmt.Sprintf("sleeps %v, less than nothing", p.Sleep), "use 0 or more"
 	case b == BackendSleep && p.Sleep > MaxSleep:
-		return fmt.Sprintf("sleeps %v, more than the limit of %v", p.Sleep, MaxSleep)
+		return fmt.Sprintf("sleeps %v, more than the limit of %v", p.Sleep, MaxSleep), "use that or less"
 	case b == BackendExec:
 		return p.Exec.fault()
 	case b != BackendApp && b != BackendSleep && b != BackendExec:
-		return fmt.Sprintf("is for a backend %q, which does not exist", clipped(string(b)))
+		return fmt.Sprintf("is for a backend %q, which does not exist", clipped(string(b))), `use "exec", "sleep", or none for a process of the application`
 	}
-	return ""
+	return "", ""
 }
 
-// fault returns why the process can never be started, "" when it can.
-func (e *Exec) fault() string {
+// fault returns why the process can never be started and what to do about it, "" when it can.
+func (e *Exec) fault() (what, next string) {
 	switch {
 	case e == nil || len(e.Argv) == 0 || e.Argv[0] == "":
-		return "names no program to run"
+		return "names no program to run", "give one"
 	case len(e.Script) > MaxScript:
-		return fmt.Sprintf("has a script of %d bytes, more than the limit of %d", len(e.Script), MaxScript)
+		return fmt.Sprintf("has a script of %d bytes, more than the limit of %d", len(e.Script), MaxScript), "put what it holds beside its commands into files (--stage)"
 	case len(e.Argv)+len(e.Env) > MaxExecStrings:
-		return fmt.Sprintf("has more than %d arguments and variables", MaxExecStrings)
+		return fmt.Sprintf("has %d arguments and %d variables, together more than the limit of %d", len(e.Argv), len(e.Env), MaxExecStrings),
+			"write them to a file that the program reads (--stage FILE), or give each task of an array its part"
 	}
 	hasZero := func(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 	if slices.ContainsFunc(e.Argv, hasZero) || slices.ContainsFunc(e.Env, hasZero) || hasZero(e.Dir) {
-		return "has a zero byte in an argument, a variable or its folder, which no system can pass on"
+		return "has a zero byte in an argument, a variable or its folder, which no system can pass on", "leave it out"
 	}
 	if i := slices.IndexFunc(e.Env, func(v string) bool { return strings.IndexByte(v, '=') < 1 }); i >= 0 {
-		return fmt.Sprintf("has a variable, number %d, that is not KEY=value", i+1) // it may be a secret
+		return fmt.Sprintf("has a variable, number %d, that is not KEY=value", i+1), "write KEY=value" // it may be a secret
 	}
-	return ""
+	return "", ""
 }
 
 // quotable returns a name as a refusal repeats it: whole, unless it is longer than names may be.

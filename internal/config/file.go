@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // maxFile bounds a configuration file; the largest that Pigeon writes has a few KiB.
@@ -46,17 +48,14 @@ func FileKeys(path string) (keys []string, err error) {
 }
 
 func readBounded(path string) (data []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("configuration file cannot be read: %w; check the path and its permissions", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, err)
-	}
-	if len(data) > maxFile {
+	data, err = files.ReadText(path, maxFile)
+	switch _, unread := errors.AsType[*fs.PathError](err); {
+	case errors.Is(err, files.ErrTooLong):
 		return nil, fmt.Errorf("configuration file %s is larger than the limit of %d bytes; check that the path is that of a configuration file", path, maxFile)
+	case unread:
+		return nil, fmt.Errorf("configuration file cannot be read: %w; check the path and its permissions", err)
+	case err != nil:
+		return nil, fmt.Errorf("configuration file %s cannot be read: %w", path, err)
 	}
 	return data, nil
 }

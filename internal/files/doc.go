@@ -6,5 +6,6 @@
 //	replace     a file is replaced as a whole, or not: [Replace], [Rewrite]; one process at a time: [Lock]
 //	regular     folders that tasks and executors may write in, by [os.Root]: [Below], [OpenRegular], [Give]
 //	walk        what is in such a folder: [Walk]
+//	text        files that people write: [ReadText]
 //	remove      such folders with all that is in them: [RemoveAll], [RemoveIn]
 package files

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // maxFile bounds a host inventory: ten thousand hosts of a hundred bytes are a tenth of it.
@@ -20,8 +20,8 @@ const maxFile = 10 << 20
 // Read returns a host inventory that was checked. The error joins all mistakes found, each an
 // *api.Error that names the line and the host.
 func Read(path string) (*Inventory, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
+	data, err := files.ReadText(path, maxFile)
+	if err != nil && !errors.Is(err, files.ErrTooLong) {
 		return nil, &api.Error{Problem: api.NotFound, What: "it cannot be read: " + err.Error(), Subject: path, Tried: "reading the host inventory", Next: "give the path of a file; docs/deploy.md has examples"}
 	}
 	return Parse(path, data)
@@ -31,7 +31,7 @@ func Read(path string) (*Inventory, error) {
 func Parse(file string, text []byte) (*Inventory, error) {
 	inv := &Inventory{file: file}
 	if len(text) > maxFile {
-		return nil, inv.Fault(nil, "", fmt.Sprintf("it has %d bytes, and %d are the limit of a host inventory", len(text), maxFile), "give the path of a host inventory")
+		return nil, inv.Fault(nil, "", fmt.Sprintf("it has more than %d bytes, the limit of a host inventory", maxFile), "give the path of a host inventory")
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)

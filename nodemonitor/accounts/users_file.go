@@ -37,8 +37,8 @@ func readUsers(path string) (map[string]string, error) {
 	if err := files.CheckOwned(path, "as whom submitters run (users_file)", info); err != nil {
 		return nil, err // others would decide as which users tasks run
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxUsers+1))
-	if err == nil && len(data) > maxUsers {
+	data, err := files.Text(f, maxUsers)
+	if errors.Is(err, files.ErrTooLong) {
 		err = fmt.Errorf("it has more than %d bytes, the limit", maxUsers)
 	}
 	users := map[string]string{}

@@ -3,12 +3,12 @@ package arguments
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // maxProperties bounds a properties file, in bytes.
@@ -35,20 +35,14 @@ func (l *Line) Properties(conf string) (map[string]string, error) {
 }
 
 func read(path string, into map[string]string) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := files.ReadText(path, maxProperties)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the properties file cannot be read: %w", err)
-	}
-	defer func() { _ = f.Close() }() // only read
-	text, err := io.ReadAll(io.LimitReader(f, maxProperties+1))
-	if err != nil {
-		return fmt.Errorf("the properties file cannot be read: %w", err)
-	}
-	if len(text) > maxProperties {
+	case errors.Is(err, files.ErrTooLong):
 		return fmt.Errorf("the properties file %s is larger than %d bytes", path, maxProperties)
+	case err != nil:
+		return fmt.Errorf("the properties file %s cannot be read: %w", path, err)
 	}
 	maps.Copy(into, parseProperties(string(text)))
 	return nil
