@@ -74,7 +74,8 @@ type Spec struct {
 	FrontendStandbys bool
 
 	// Policy, Reserved, Weight, Cutoff and Seed are the scheduler's settings;
-	// defaults as those of the daemons, except that Reserved 0 means none.
+	// defaults as those of the daemons, except that Reserved 0 means none, and that an empty
+	// Policy is the paper's, "pigeon": measurements are compared with it.
 	Policy   string
 	Reserved float64
 	Weight   int
@@ -167,9 +168,11 @@ func (s *Spec) nodes() (n int) {
 	return n
 }
 
+func (s *Spec) policyName() string { return cmp.Or(s.Policy, "pigeon") }
+
 // policy returns the policy of the spec.
 func (s *Spec) policy() (sched.Policy, error) {
-	p, _, err := policy.Configure(cmp.Or(s.Policy, frontend.Default().Policy), sched.Params{
+	p, _, err := policy.Configure(s.policyName(), sched.Params{
 		Cutoff: sched.Time(cmp.Or(s.Cutoff, frontend.Default().Cutoff)), Weight: s.Weight, Reserved: s.Reserved,
 	})
 	return p, err
@@ -253,7 +256,7 @@ func (s *Spec) master(p places, group int, listen, http string) master.Config {
 	if s.MasterStandbys > 0 {
 		c.Leadership, c.Masters = settings.JetStreamLeadership, p.masters
 	}
-	setIf(&c.Policy, s.Policy)
+	c.Policy = s.policyName()
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.secure(&c.Settings, &p, holder{identity.Master, strconv.Itoa(group)})
@@ -282,7 +285,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	if len(s.Command) == 0 || s.RestartGrace > 0 { // a Command decides for itself
 		c.RestartGrace = s.RestartGrace
 	}
-	setIf(&c.Policy, s.Policy)
+	c.Policy = s.policyName()
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.secure(&c.Settings, &p, holder{identity.Node, c.ID})
@@ -305,7 +308,7 @@ func (s *Spec) frontend(p places, number int) frontend.Config {
 		c.Leadership, c.Journal = settings.JetStreamLeadership, "replicated"
 	}
 	setIf(&c.Classes, s.Classes)
-	setIf(&c.Policy, s.Policy)
+	c.Policy = s.policyName()
 	setIf(&c.Cutoff, s.Cutoff)
 	setIf(&c.Seed, s.Seed)
 	s.secure(&c.Settings, &p, holder{identity.Frontend, c.ID})

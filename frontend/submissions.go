@@ -117,6 +117,10 @@ func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub 
 // applications serve only workers that belong to a group: under the other policies any
 // worker may run any task, and kairos suspends running tasks.
 func unfitReason(p *sched.Policy, r *api.Request) error {
+	if p.NodesSuspend && r.NoSuspend {
+		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s suspends any task, and its tasks may not be suspended (no_suspend)", p.Name), Subject: fmt.Sprintf("job %q", r.Key),
+			Tried: "accepting it; nothing was accepted", Next: "leave that out, or run the cluster under another policy"}
+	}
 	if !p.SingleMaster() || jobs.Needs(r) == "" {
 		return nil
 	}

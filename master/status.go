@@ -75,7 +75,7 @@ func (o *owner) jobView(job sched.JobID, app string) wire.JobView {
 func (o *owner) taskStatus(r *sched.TaskView) api.TaskStatus {
 	t := api.TaskStatus{Task: int(r.Task), Attempt: int(r.Attempt), State: "running"}
 	if r.Suspended {
-		t.State = "suspended"
+		t.State, t.Reason = "suspended", o.suspendedFor(r)
 	}
 	if ref, ok := o.addrs.Ref(r.Worker); ok {
 		t.Node = fmt.Sprintf("%s/%d", ref.Name, ref.Slot)
@@ -85,6 +85,21 @@ func (o *owner) taskStatus(r *sched.TaskView) api.TaskStatus {
 		t.Started = float64(time.Now().UnixMicro())/1e6 - t.Seconds
 	}
 	return t
+}
+
+// suspendedFor describes since when an attempt is suspended, and for which job.
+func (o *owner) suspendedFor(r *sched.TaskView) string {
+	ago := time.Duration(o.core.clock.Now() - r.SuspendedAt)
+	s := fmt.Sprintf("suspended since %s, %.1f s ago", time.Now().Add(-ago).Format("15:04:05"), ago.Seconds())
+	e, _ := o.payloads.Of(sched.AttemptID{Job: r.For})
+	if e.JobName == "" {
+		return s
+	}
+	s += ", for job " + e.JobName
+	if owner := o.payloads.Owner(r.For); owner != "" {
+		s += " of " + owner
+	}
+	return s
 }
 
 // runningAttempts returns the attempts of a task that are at workers.

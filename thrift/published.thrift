@@ -170,6 +170,8 @@ struct TSchedulingRequest {
   // Files that every attempt finds in its working folder. Their contents are sent before, by
   // stageFiles and stagePiece: a frontend without these methods would run the tasks without them.
   36: optional list<TStagedFile> stage
+  // Running tasks are never suspended for others (a process of the application: never anyhow).
+  37: optional bool noSuspend = false
 }
 
 // ---- Ours: answers ----

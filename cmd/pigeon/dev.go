@@ -121,7 +121,7 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.Float64Var(&s.Reserved, "reserved", 0.10, "share of each group's slots that take short tasks only")
 	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
 	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
-	fs.StringVar(&s.Policy, "policy", "pigeon", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", "))
+	fs.StringVar(&s.Policy, "policy", "pigeon-x", "NAME[:key=value,...]; "+strings.Join(policy.Names(), ", ")+" (pigeon: as published)")
 	fs.StringVar(&s.OwnersFile, "owners-file", "", "file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, read again when it changes (docs/shares.md)")
 	fs.StringVar(&s.Classes, "classes", "learned", "class of jobs that declare neither class nor estimate: learned from earlier ones, or declared (short)")
 	fs.StringVar(&s.Dir, "data", "", "folder that keeps journals and outputs (default: a temporary one, removed at the end)")

@@ -66,6 +66,16 @@ func hasTerminal(file *os.File) bool {
 	return err == nil
 }
 
+// isTyped reports whether somebody types the input at a terminal.
+func isTyped(in stdinSource) bool {
+	s, is := in.(*stdinStream)
+	if !is {
+		return false
+	}
+	file, is := s.r.(*os.File)
+	return is && hasTerminal(file)
+}
+
 // stdinSource is standard input, which a task that is started again gets from its beginning.
 type stdinSource interface {
 	// at returns the bytes after an offset, wire.MaxInput at most, and whether the input

@@ -41,7 +41,7 @@ var fileKeys = []fileKey{
 	{name: "env", form: valueMap, doc: "variables to add to the environment; one without a value is taken from the submitter's environment"},
 	{name: "env_file", form: valueList}, {name: "dir"}, {name: "stage", form: valueList},
 	{name: "memory"}, {name: "cpus"}, {name: "time_limit"},
-	{name: "retries"}, {name: "restartable"}, {name: "max_disconnect"},
+	{name: "retries"}, {name: "restartable"}, {name: "no_suspend"}, {name: "max_disconnect"},
 	{name: "after", form: valueList}, {name: "key"},
 }
 

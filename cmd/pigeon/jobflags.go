@@ -29,6 +29,7 @@ type jobFlags struct {
 	key         string
 	retries     int
 	restartable bool
+	noSuspend   bool
 	disconnect  time.Duration
 	env         []string
 	envFiles    []string
@@ -55,6 +56,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	addFilledText(fs, &j.key, "key", "give the key", "idempotency key, which becomes the job's id: the same job again under its key is the same job, another one is refused (default: a new one)")
 	fs.IntVar(&j.retries, "retries", 0, fmt.Sprintf("how many times a failed task is tried again, 0 to %d", api.MaxRetries))
 	fs.BoolVar(&j.restartable, "restartable", false, "a task may be stopped and run again from the beginning: pigeon-x does so with the first one of a job that turns out to be long")
+	fs.BoolVar(&j.noSuspend, "no-suspend", false, "its tasks are never stopped for short ones, as pigeon-x does with long tasks: for what keeps a connection or a lock that others wait for")
 	fs.DurationVar(&j.disconnect, "max-disconnect", 0, fmt.Sprintf("at most one live copy of each task: a node that is cut off from its master for this long stops the job's tasks, and only then are they started elsewhere, %v to %v (default: no limit)", api.MinDisconnect, api.MaxDisconnect))
 	fs.StringArrayVar(&j.env, "env", nil, "KEY=value to add to the environment, or KEY to take it from yours, which keeps the value out of lists of processes; repeatable")
 	fs.StringArrayVar(&j.envFiles, "env-file", nil, "file with lines KEY=value (or KEY) to add to the environment, - for standard input; those of --env replace them; repeatable")
@@ -75,7 +77,7 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 		return nil, false, wrongUse(err)
 	}
 	r = &api.Request{
-		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable,
+		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable, NoSuspend: j.noSuspend,
 		MaxDisconnect: j.disconnect, Limits: j.limits(),
 		// Without an owner the frontend derives it from the user.
 		Backend: api.BackendSleep, User: userName(), Owner: settings.Owner, Priority: int32(j.priority), Name: j.name,

@@ -69,6 +69,7 @@ frontend answers again, or another one of --frontend that has taken it over;
 			return wrongUse(err)
 		}
 		r.Tasks[0].Payload.Exec.Stdin = in != nil
+		r.NoSuspend = r.NoSuspend || isTyped(in)
 		if err := checkCollect(to); err != nil {
 			return err
 		}

@@ -136,7 +136,7 @@ func (e *explanations) WaitSentences(s *api.Status, class sched.Class, views []w
 	for i := range views {
 		queued += views[i].Share.Queued
 	}
-	counts := fmt.Sprintf("%s, %s, %s in queues.", ended(s), sched.Count(s.Running, "runs", "run"), sched.Count(queued, "waits", "wait"))
+	counts := fmt.Sprintf("%s, %s%s, %s in queues.", ended(s), sched.Count(s.Running, "runs", "run"), suspended(views), sched.Count(queued, "waits", "wait"))
 	if e.opts.Policy.NewMaster == nil {
 		counts = fmt.Sprintf("%s, %s at workers.", ended(s), sched.Count(s.Running, "is", "are"))
 	}
@@ -155,6 +155,27 @@ func (e *explanations) WaitSentences(s *api.Status, class sched.Class, views []w
 		}
 	}
 	return why
+}
+
+// suspended returns how many of the running tasks are suspended, as far as the masters list them, ""
+// for none.
+func suspended(views []wire.JobView) string {
+	count, short := 0, ""
+	for i := range views {
+		v := &views[i]
+		if len(v.Tasks) < v.Share.Running {
+			short = "at least "
+		}
+		for k := range v.Tasks {
+			if v.Tasks[k].State == "suspended" {
+				count++
+			}
+		}
+	}
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s%d of them suspended until short tasks in their slots have ended", short, count)
 }
 
 // queueSentence returns the policy's sentence about tasks that wait at a master: in which

@@ -65,6 +65,7 @@ func (j *Job) turned(to sched.Class, now sched.Time) {
 		from = j.turn.to
 	}
 	j.turn = turn{from, to, now, true}
+	j.Status.Class = to.String()
 }
 
 // ranShort reports whether a task that started then ran as a short one.

@@ -13,11 +13,10 @@ func (j *Job) ClassSentence() string {
 	if j.Submission == nil {
 		return ""
 	}
-	s := fmt.Sprintf("It is a %s job: %s.", j.Submission.Class, j.Submission.Why)
-	if j.turn.happened && j.turn.to != j.Submission.Class {
-		s += fmt.Sprintf(" Its tasks showed since that it is %s.", j.turn.to)
+	if class := j.Class(); class != j.Submission.Class {
+		return fmt.Sprintf("It is a %s job: its tasks showed that; it was submitted as a %s one: %s.", class, j.Submission.Class, j.Submission.Why)
 	}
-	return s
+	return fmt.Sprintf("It is a %s job: %s.", j.Submission.Class, j.Submission.Why)
 }
 
 // Class returns the class of a job now: masters may have found out that it is another one than

@@ -152,18 +152,20 @@ func (j *Job) Submit() sched.Message {
 	}
 }
 
-// marks returns what can be done with running tasks: sleeping tasks can be stopped,
-// continued and restarted; processes can be stopped and continued, and restarted if
-// their job allows it.
-func marks(r *api.Request) sched.Marks {
-	switch {
-	case r.Backend == api.BackendSleep, r.Backend == api.BackendExec && r.Restartable:
-		return sched.Stoppable | sched.Restartable
-	case r.Backend == api.BackendExec:
-		return sched.Stoppable
-	default:
+// marks returns what can be done with running tasks: those that Pigeon runs itself can be suspended
+// unless their job forbids it, sleeping ones can be restarted, and processes if their job allows
+// it.
+func marks(r *api.Request) (m sched.Marks) {
+	if r.Backend == api.BackendApp {
 		return 0
 	}
+	if !r.NoSuspend {
+		m = sched.Stoppable
+	}
+	if r.Backend == api.BackendSleep || r.Restartable {
+		m |= sched.Restartable
+	}
+	return m
 }
 
 // Needs returns the application whose backend the job's tasks need, "" for the

@@ -10,8 +10,8 @@ import (
 )
 
 // docs/policies.md, pigeon-x: "only if it is restartable: sleep always, exec with
-// `--restartable`, Spark never"; "Only tasks that can be suspended are victims:
-// built-in sleep and exec tasks, not those of Spark."
+// `--restartable`, Spark never"; "Only tasks that can be suspended are victims: sleep and exec tasks
+// without `--no-suspend`, and never processes of applications."
 func TestMarks(t *testing.T) {
 	for backend, want := range map[api.Backend][2]sched.Marks{
 		api.BackendSleep: {sched.Stoppable | sched.Restartable, sched.Stoppable | sched.Restartable},
@@ -19,8 +19,14 @@ func TestMarks(t *testing.T) {
 		api.BackendApp:   {0, 0},
 	} {
 		for i, restartable := range []bool{false, true} {
-			if got := marks(&api.Request{Backend: backend, Restartable: restartable}); got != want[i] {
-				t.Errorf("backend %q, restartable %v: %v, want %v", backend, restartable, got, want[i])
+			for _, never := range []bool{false, true} {
+				want := want[i]
+				if never {
+					want &^= sched.Stoppable
+				}
+				if got := marks(&api.Request{Backend: backend, Restartable: restartable, NoSuspend: never}); got != want {
+					t.Errorf("backend %q, restartable %v, no_suspend %v: %v, want %v", backend, restartable, never, got, want)
+				}
 			}
 		}
 	}

@@ -81,7 +81,7 @@ func (e *Metrics) retried(why sched.Outcome) {
 // taskEnded observes how long a task waited: the time since its job's arrival less the
 // run time that its node measured.
 func (e *Metrics) taskEnded(j *Job, since sched.Time, elapsed time.Duration) {
-	telemetry.ObserveTraced(e.queueing[j.Submission.Class], max(0, since.Seconds()-elapsed.Seconds()), telemetry.Carrier(j.trace.carrier))
+	telemetry.ObserveTraced(e.queueing[j.Class()], max(0, since.Seconds()-elapsed.Seconds()), telemetry.Carrier(j.trace.carrier))
 }
 
 func (e *Metrics) jobEnded(j *Job, since sched.Time) {
@@ -91,6 +91,6 @@ func (e *Metrics) jobEnded(j *Job, since sched.Time) {
 		}
 	}
 	if j.final.State == api.StateCompleted {
-		telemetry.ObserveTraced(e.completion[j.Submission.Class], since.Seconds(), telemetry.Carrier(j.trace.carrier))
+		telemetry.ObserveTraced(e.completion[j.Class()], since.Seconds(), telemetry.Carrier(j.trace.carrier))
 	}
 }

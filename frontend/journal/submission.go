@@ -72,6 +72,7 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{15, q.Array == api.Array{}, func(c *coder) { signed(c, &q.Array.First); signed(c, &q.Array.Step) }},
 		optional{16, q.MaxRunning == 0, func(c *coder) { number(c, &q.MaxRunning) }},
 		optional{17, len(q.Stage) == 0, func(c *coder) { c.stage(&q.Stage) }},
+		optional{18, !q.NoSuspend, func(c *coder) { c.bits(&q.NoSuspend) }},
 	)
 }
 

@@ -19,7 +19,7 @@ var uncounted = map[string]bool{"Key": true, "Frontend": true, "Trace": true, "T
 // words are the names of the settings in a refusal, where they differ from those of the
 // fields in small letters.
 var words = map[string]string{
-	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect", "Limits": "setting of limits", "After": "list of jobs after which it starts", "Array": "array of indices", "MaxRunning": "max_running", "Stage": "list of staged files",
+	"App": "application", "UserGroup": "user's group", "EstimateSet": "setting of an estimate", "AvgMillis": "avgTasksExecDuration", "HT": "isHT", "MaxDisconnect": "max_disconnect", "Limits": "setting of limits", "After": "list of jobs after which it starts", "Array": "array of indices", "MaxRunning": "max_running", "NoSuspend": "no_suspend", "Stage": "list of staged files",
 }
 
 // setting is one field of a request other than its tasks.

@@ -74,6 +74,7 @@ type Request struct {
 	HT          bool          // some task carries the published isHT
 	Retries     int           // of a task that fails by itself
 	Restartable bool          // BackendExec: a task may be stopped and run again from the beginning
+	NoSuspend   bool          // its tasks are never suspended for others
 	// MaxDisconnect is for how long a node may be cut off from its master before it stops
 	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
 	MaxDisconnect time.Duration
@@ -144,7 +145,7 @@ type TaskStatus struct {
 	State   string  `json:"state"`             // queued, running, suspended: it continues after another task that runs in its slot, completed, failed, cancelled: it ran when its job was cancelled, or retried: another attempt followed
 	Node    string  `json:"node,omitempty"`    // name of the node that runs it or ran it
 	Seconds float64 `json:"elapsed,omitempty"` // seconds that the attempt ran, so far while it runs; none when that is not known
-	Reason  string  `json:"reason,omitempty"`  // why it failed
+	Reason  string  `json:"reason,omitempty"`  // why it failed, or since when it is suspended and for which job
 	Exit    int     `json:"exit,omitempty"`    // exit status of its process, 128 + n after signal n; 0 when none is known
 	Code    string  `json:"code,omitempty"`    // why it failed, for programs: out_of_memory, time_limit, process_limit, above_node_limit or not_allowed
 	Started float64 `json:"started,omitempty"` // when it began, in Unix seconds by the clock of its node; while it runs by that of its master, or of the frontend that launched it; none when it is not known

@@ -32,7 +32,7 @@ type Settings struct {
 
 // DefaultSettings returns the settings of a daemon on one machine.
 func DefaultSettings() Settings {
-	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", SecuritySettings: DefaultSecuritySettings(), Policy: "pigeon", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
+	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", SecuritySettings: DefaultSecuritySettings(), Policy: "pigeon-x", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
 }
 
 // Configure returns the policy of the settings and its parameters. weight is the master's

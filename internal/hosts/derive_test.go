@@ -19,7 +19,7 @@ func TestDerive(t *testing.T) {
 	if err != nil || own.Policy != "sparrow" || own.Settings[AllRoles]["cutoff"] != "2s" || own.Hosts[0].Settings["node"]["stop_wait"] != "1s" {
 		t.Errorf("%+v, %v", own, err)
 	}
-	if inv.Policy != "pigeon" || len(inv.Settings) != 0 || inv.Hosts[0].Settings["node"]["stop_wait"] != "5s" {
+	if inv.Policy != "pigeon-x" || len(inv.Settings) != 0 || inv.Hosts[0].Settings["node"]["stop_wait"] != "5s" {
 		t.Errorf("the original changed: %+v", inv)
 	}
 	if _, err := inv.Derive(func(own *Inventory) { own.Hosts[0].Slots = 0 }); err == nil {

@@ -43,7 +43,7 @@ const (
 // hosts written out.
 type Inventory struct {
 	Cluster        string   `yaml:"cluster"`         // name of the cluster; default pigeon
-	Policy         string   `yaml:"policy"`          // of all daemons; default pigeon
+	Policy         string   `yaml:"policy"`          // of all daemons; default pigeon-x
 	Security       string   `yaml:"security"`        // tls (the default) or insecure
 	ServiceManager string   `yaml:"service_manager"` // of hosts that name none; default systemd
 	Prefix         string   `yaml:"prefix"`          // folder before all paths on the hosts; default none

@@ -92,7 +92,7 @@ func linesOf(n *yaml.Node) map[string]int {
 
 // complete fills the defaults in.
 func (inv *Inventory) complete() {
-	inv.Cluster, inv.Policy = cmp.Or(inv.Cluster, "pigeon"), cmp.Or(inv.Policy, "pigeon")
+	inv.Cluster, inv.Policy = cmp.Or(inv.Cluster, "pigeon"), cmp.Or(inv.Policy, "pigeon-x")
 	inv.Security, inv.ServiceManager = cmp.Or(inv.Security, TLS), cmp.Or(inv.ServiceManager, Systemd)
 	for i := range inv.Hosts {
 		h := &inv.Hosts[i]

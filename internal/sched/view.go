@@ -46,6 +46,10 @@ type TaskView struct {
 	Worker        Addr
 	Suspended     bool // it continues after another task that runs there
 	Since         Time // its start if it had run without pauses, Unknown where the core does not know; for a worker that registered with it, not before that
+
+	// While it is suspended.
+	SuspendedAt Time  // since when, as far as the core knows
+	For         JobID // whose task runs there now
 }
 
 // GroupTotals are the figures of a master's whole group. A policy without classes or
@@ -65,6 +69,10 @@ type GroupTotals struct {
 type WorkerView struct {
 	Reserved bool
 	Tasks    int // running, suspended or queued at it; Unknown as in GroupTotals.Idle
+
+	// Of the job whose task runs there; a node reports the class with which it was launched.
+	Running bool
+	Class   Class
 }
 
 // OwnerView is a master's view of an owner, or of all owners below a path.

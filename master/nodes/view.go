@@ -57,6 +57,7 @@ func eachOnce(list []string) []string {
 // use describes the use of a node's slots, of which each of its workers has the given number: how
 // many attempts are there now, and of those the class and the owner as the node reported them.
 func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners []string) string {
+	classes := [...]byte{sched.Short: api.ShortSlot, sched.Long: api.LongSlot}
 	text := make([]byte, 0, 2*each*len(n.slots))
 	for _, number := range n.sorted() {
 		s := n.slots[number]
@@ -71,8 +72,11 @@ func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners [
 			case k >= len(s.inside):
 				use = api.BusySlot
 			default:
-				use = [...]byte{sched.Short: api.ShortSlot, sched.Long: api.LongSlot}[s.inside[k].class]
+				use = classes[s.inside[k].class]
 				owner = slices.Index(owners, s.inside[k].owner)
+			}
+			if k == 0 && w.Running {
+				use = classes[w.Class] // the node reports that of the launch, and later
 			}
 			text = api.AppendSlotUse(text, use, w.Reserved, owner)
 		}

@@ -23,7 +23,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 		Owner: t.Owner, Name: t.Name, Frontend: t.Frontend,
 		Backend: api.Backend(t.Backend), Class: t.JobClass, EstimateSet: t.IsSetEstimateNanos(),
 		Estimate: time.Duration(t.GetEstimateNanos()), AvgMillis: t.GetAvgTasksExecDuration(),
-		Retries: int(t.Retries), Restartable: t.Restartable, MaxDisconnect: time.Duration(t.MaxDisconnectNanos), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
+		Retries: int(t.Retries), Restartable: t.Restartable, NoSuspend: t.NoSuspend, MaxDisconnect: time.Duration(t.MaxDisconnectNanos), Trace: traceFrom(t.Trace), Tasks: make([]api.Task, len(t.Tasks)),
 		Limits: api.Limits{Memory: t.MemoryBytes, CPUs: t.Cpus, Time: time.Duration(t.TimeLimitNanos)},
 		After:  mapped(t.After, afterFrom), MaxRunning: int(t.MaxRunning),
 		Stage: mapped(t.Stage, stagedFileFrom),
@@ -55,7 +55,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 
 func requestTo(r *api.Request) *published.TSchedulingRequest {
 	t := &published.TSchedulingRequest{
-		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries), Restartable: r.Restartable,
+		App: r.App, IdempotencyKey: r.Key, JobClass: r.Class, Backend: string(r.Backend), Retries: n32(r.Retries), Restartable: r.Restartable, NoSuspend: r.NoSuspend,
 		MaxDisconnectNanos: int64(r.MaxDisconnect), Owner: r.Owner, Name: r.Name, Frontend: r.Frontend,
 		MemoryBytes: r.Limits.Memory, Cpus: r.Limits.CPUs, TimeLimitNanos: int64(r.Limits.Time),
 		Trace: traceTo(r.Trace), Tasks: make([]*published.TTaskSpec, len(r.Tasks)), After: mapped(r.After, afterTo), MaxRunning: n32(r.MaxRunning),

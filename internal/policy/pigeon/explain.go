@@ -17,6 +17,15 @@ func explainSorted(w *sched.Waiting) string {
 	return explainOrder(w, "of one owner those of the job with the least work left first")
 }
 
+// explainSuspending returns why tasks wait where short ones may suspend long ones.
+func explainSuspending(w *sched.Waiting) string {
+	s := explainSorted(w)
+	if w.Class == sched.Short {
+		s += " No task there can be suspended for it now: each is short, has not yet run for the cutoff, has suspended others, or may not be suspended (no_suspend, a terminal, a process of an application)."
+	}
+	return s
+}
+
 func explainOrder(w *sched.Waiting, order string) string {
 	if w.Class == sched.Long {
 		reserved := ""

@@ -16,6 +16,7 @@ type held struct {
 	work
 	stint stint
 	bill  bill
+	at    sched.Time // since when, or since its worker registered here with it
 }
 
 // room returns how many suspended tasks the worker may have, its current one included.
@@ -28,6 +29,7 @@ func (w *worker) room() int {
 
 // hold records that the worker has suspended a task.
 func (e *extension) hold(w *worker, h *held) {
+	h.at = e.now
 	w.held = append(w.held, h)
 	f := e.facts[h.job]
 	f.held++

@@ -60,7 +60,7 @@ func SortPolicy(o Options) sched.Policy {
 // worker is reserved, and short tasks always go first.
 func XPolicy(o Options) sched.Policy {
 	p := SortPolicy(o)
-	p.Name, p.Suspending = NameX, true
+	p.Name, p.Suspending, p.Explain = NameX, true, explainSuspending
 	o.Suspend = true
 	p.NewDistributor = func(c sched.DistributorConfig) sched.DistributorCore { return NewDistributorWith(c, o) }
 	p.NewMaster = func(c sched.MasterConfig) sched.MasterCore {

@@ -101,6 +101,9 @@ func (s *Master) WorkerView(a sched.Addr) (v sched.WorkerView) {
 		v.Tasks++
 	}
 	v.Tasks += len(w.held)
+	if w.job != nil {
+		v.Running, v.Class = true, w.job.Class
+	}
 	return v
 }
 
@@ -143,7 +146,11 @@ func (s *Master) Share(id sched.JobID, most int) (v sched.JobShare) {
 		}
 		for _, h := range w.held {
 			if h.job == j && len(v.Tasks) < most {
-				v.Tasks = append(v.Tasks, sched.TaskView{Task: h.task, Attempt: h.attempt, Worker: w.addr, Suspended: true, Since: sched.Unknown})
+				t := sched.TaskView{Task: h.task, Attempt: h.attempt, Worker: w.addr, Suspended: true, Since: sched.Unknown, SuspendedAt: h.at}
+				if w.job != nil {
+					t.For = w.job.ID
+				}
+				v.Tasks = append(v.Tasks, t)
 			}
 		}
 	}

@@ -65,6 +65,7 @@ class JobOptions:
     estimate: Optional[float] = None  # of one task
     retries: int = 0  # of a task that fails
     restartable: bool = False  # a task may be stopped and run again from the beginning
+    no_suspend: bool = False  # its tasks are never stopped for short ones
     max_disconnect: float = 0.0  # 0: no limit
     max_running: int = 0  # at most this many tasks run at a time; 0: no limit
     stage: Sequence[Union[str, os.PathLike[str]]] = ()  # FILE, FILE=NAME, FOLDER or FOLDER=NAME of this machine: every attempt finds copies in its working folder

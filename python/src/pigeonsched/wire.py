@@ -158,6 +158,7 @@ def request(commands: list[Command], sleep: float, tasks: int, options: JobOptio
         name=options.name,
     )
     # An absent limit is none; a frontend of an earlier version does not know the fields.
+    r.noSuspend = options.no_suspend or None
     r.maxRunning = options.max_running or None
     r.stage = [staged_file(f) for f in stage] or None
     r.memoryBytes = options.memory or None

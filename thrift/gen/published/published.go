@@ -2796,6 +2796,7 @@ func (p *TTaskSpec) String() string {
 //   - Array
 //   - MaxRunning
 //   - Stage
+//   - NoSuspend
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2824,6 +2825,7 @@ type TSchedulingRequest struct {
 	Array              *TArray        `thrift:"array,34" db:"array" json:"array,omitempty"`
 	MaxRunning         int32          `thrift:"maxRunning,35" db:"maxRunning" json:"maxRunning"`
 	Stage              []*TStagedFile `thrift:"stage,36" db:"stage" json:"stage,omitempty"`
+	NoSuspend          bool           `thrift:"noSuspend,37" db:"noSuspend" json:"noSuspend"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -3002,6 +3004,12 @@ var TSchedulingRequest_Stage_DEFAULT []*TStagedFile
 func (p *TSchedulingRequest) GetStage() []*TStagedFile {
 	return p.Stage
 }
+
+var TSchedulingRequest_NoSuspend_DEFAULT bool = false
+
+func (p *TSchedulingRequest) GetNoSuspend() bool {
+	return p.NoSuspend
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -3096,6 +3104,10 @@ func (p *TSchedulingRequest) IsSetMaxRunning() bool {
 
 func (p *TSchedulingRequest) IsSetStage() bool {
 	return p.Stage != nil
+}
+
+func (p *TSchedulingRequest) IsSetNoSuspend() bool {
+	return p.NoSuspend != TSchedulingRequest_NoSuspend_DEFAULT
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3365,6 +3377,16 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 		case 36:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField36(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 37:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField37(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3651,6 +3673,15 @@ func (p *TSchedulingRequest) ReadField36(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField37(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 37: ", err)
+	} else {
+		p.NoSuspend = v
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -3732,6 +3763,9 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField36(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField37(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4154,6 +4188,21 @@ func (p *TSchedulingRequest) writeField36(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField37(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNoSuspend() {
+		if err := oprot.WriteFieldBegin(ctx, "noSuspend", thrift.BOOL, 37); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 37:noSuspend: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.NoSuspend)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.noSuspend (37) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 37:noSuspend: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -4275,6 +4324,9 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		if !_tgt.Equals(_src13) {
 			return false
 		}
+	}
+	if p.NoSuspend != other.NoSuspend {
+		return false
 	}
 	return true
 }

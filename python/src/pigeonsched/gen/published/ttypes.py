@@ -1128,11 +1128,12 @@ class TSchedulingRequest(object):
      - array
      - maxRunning
      - stage
+     - noSuspend
 
     """
 
 
-    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0, stage=None,):
+    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0, stage=None, noSuspend=False,):
         self.app = app
         self.tasks = tasks
         self.user = user
@@ -1159,6 +1160,7 @@ class TSchedulingRequest(object):
         self.array = array
         self.maxRunning = maxRunning
         self.stage = stage
+        self.noSuspend = noSuspend
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1320,6 +1322,11 @@ class TSchedulingRequest(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 37:
+                if ftype == TType.BOOL:
+                    self.noSuspend = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1442,6 +1449,10 @@ class TSchedulingRequest(object):
             for iter48 in self.stage:
                 iter48.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.noSuspend is not None:
+            oprot.writeFieldBegin('noSuspend', TType.BOOL, 37)
+            oprot.writeBool(self.noSuspend)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6023,6 +6034,7 @@ TSchedulingRequest.thrift_spec = (
     (34, TType.STRUCT, 'array', [TArray, None], None, ),  # 34
     (35, TType.I32, 'maxRunning', None, 0, ),  # 35
     (36, TType.LIST, 'stage', (TType.STRUCT, [TStagedFile, None], False), None, ),  # 36
+    (37, TType.BOOL, 'noSuspend', None, False, ),  # 37
 )
 all_structs.append(TPigeonException)
 TPigeonException.thrift_spec = (
