@@ -28,6 +28,7 @@ func TestRefusedFrontendIsNotReady(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	cfg := master.Default()
+	cfg.Policy = "pigeon"
 	cfg.Listen, cfg.NATS, cfg.HTTP = "127.0.0.1:0", w.url(), ""
 	var atMaster, atSecond lines
 	m, err := master.New(cfg, atMaster.log(t))

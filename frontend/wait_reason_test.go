@@ -74,7 +74,7 @@ func TestReasonOfATurnedJob(t *testing.T) {
 	r := sleeps("undeclared", 2, time.Hour)
 	r.Class = ""
 	w.submit(f, r)
-	w.explained(f, "undeclared", api.WaitsForWorker, "Its tasks showed since that it is long", "1 of its tasks waits among 1 long ones")
+	w.explained(f, "undeclared", api.WaitsForWorker, "It is a long job: its tasks showed that", "1 of its tasks waits among 1 long ones")
 	if _, err := f.Cancel(t.Context(), "undeclared"); err != nil {
 		t.Error(err)
 	}

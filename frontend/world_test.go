@@ -63,6 +63,7 @@ type masterOf struct {
 func (w *world) master(change ...func(*master.Config)) *masterOf {
 	w.t.Helper()
 	cfg := master.Default()
+	cfg.Policy = "pigeon"
 	cfg.Group, cfg.Listen, cfg.NATS, cfg.OTLP, cfg.HTTP = len(w.masters), ports.Address(w.t), w.url(), w.otlp, ""
 	for _, c := range change {
 		c(&cfg)
@@ -111,6 +112,7 @@ type nodeOf struct {
 func (w *world) node(group, slots int, change ...func(*nodemonitor.Config)) *nodeOf {
 	w.t.Helper()
 	cfg := nodemonitor.Default()
+	cfg.Policy = "pigeon"
 	cfg.ID, cfg.Group, cfg.Slots, cfg.Master = fmt.Sprintf("n-%d-%d", group, time.Now().UnixNano()), group, slots, w.masters[group]
 	cfg.Listen, cfg.HTTP, cfg.NATS, cfg.OTLP, cfg.WorkDir = "127.0.0.1:0", "", w.url(), w.otlp, w.t.TempDir()
 	cfg.Heartbeat = 200 * time.Millisecond
@@ -142,6 +144,7 @@ func (f *frontOf) List(ctx context.Context, limit int, after string) ([]api.Stat
 // settings are those of a frontend of this world.
 func (w *world) settings() frontend.Config {
 	cfg, free := frontend.Default(), ports.Addresses(w.t, 2)
+	cfg.Policy = "pigeon"
 	cfg.Listen, cfg.InternalListen, cfg.HTTP, cfg.NATS, cfg.OTLP = free[0], free[1], "", w.url(), w.otlp
 	cfg.ID, cfg.Masters, cfg.Data = w.frontendID(0), w.masters, w.t.TempDir()
 	return cfg

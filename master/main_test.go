@@ -34,6 +34,7 @@ type rig struct {
 // are general.
 func settings() master.Config {
 	c := master.Default()
+	c.Policy = "pigeon"
 	c.Listen, c.Reserved, c.LostAfter, c.MasterLost = "127.0.0.1:0", 0, 300*time.Millisecond, patient()
 	return c
 }

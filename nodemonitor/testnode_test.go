@@ -28,6 +28,7 @@ type testNode struct {
 // config returns the settings of a node of the world; change adapts them.
 func (w *world) config(change func(*Config)) Config {
 	c := Default()
+	c.Policy = "pigeon"
 	c.ID, c.Group, c.Slots, c.Cluster, c.Heartbeat = w.node.Name, w.group, 2, testCluster, 50*time.Millisecond
 	c.Listen, c.Master, c.WorkDir, c.Grace = "127.0.0.1:0", w.masterServer.Addr().String(), w.t.TempDir(), 0
 	if w.nats != nil {

@@ -2,13 +2,13 @@
 # Starts the local cluster of this folder: NATS, two masters, four nodes and two
 # frontends, one process each. Data go to pigeon-data/ below the current folder,
 # logs to pigeon-data/logs/. Ctrl-C ends it. PIGEON names the program, POLICY the
-# scheduling policy (pigeon): those without groups have one master.
+# scheduling policy (pigeon-x): those without groups have one master.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 ready=/dev/stdout
 . "$here/../daemons.sh"
 
-policy=${POLICY:-pigeon}
+policy=${POLICY:-pigeon-x}
 masters=127.0.0.1:20502,127.0.0.1:20512 groups="0 1" together=
 case ${policy%%:*} in
 pigeon*) ;;
