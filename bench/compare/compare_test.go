@@ -124,6 +124,27 @@ func compared(t *testing.T, p *Plan) *Comparison {
 	return c
 }
 
+// Each policy runs once with each seed: what is followed over time is the run that is measured.
+func TestEachRunIsMadeOnce(t *testing.T) {
+	ready, err := small().Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Comparison{}
+	for i := range ready.cells {
+		c.Cells = append(c.Cells, ready.empty(&ready.cells[i]))
+	}
+	runs := 0
+	for _, s := range ready.steps(c) {
+		if !strings.HasPrefix(s.what, "references ") {
+			runs++
+		}
+	}
+	if want := 2 * 2 * 3; runs != want {
+		t.Errorf("%d runs of 2 policies at 2 loads with 3 seeds, want %d", runs, want)
+	}
+}
+
 // A written comparison is read back with the same figures, and makes the same report.
 func TestWrittenAndReadBack(t *testing.T) {
 	c := compared(t, small())

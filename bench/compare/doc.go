@@ -3,12 +3,12 @@
 //
 //	Plan ─check─▶ cells (trace x load) ─┬─ simulate (policy x seed) ─┐
 //	                                    ├─ references (seed) ────────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
-//	                                    ├─ watch (policy, one seed) ─┤                       ├─ figures (SVG, PNG)
+//	                                    │                            │                       ├─ figures (SVG, PNG)
 //	                                    └─ live (policy x run) ──────┘                       └─ report.md
 //	folders of several comparisons ─Read─▶ Page ─▶ docs/results.md, docs/results/
 //
-// To watch is to run the first seed once more, with an observer that follows
-// quantities over time and measures the state that the cores hold.
+// The run of the first seed is observed: quantities over time, and the state that the
+// cores hold.
 //
 // # Ratios and their intervals
 //

@@ -98,7 +98,7 @@ func read(path string) *outcome {
 		return nil
 	}
 	o := &outcome{}
-	if json.Unmarshal(text, o) != nil || o.Result == nil && o.Refs == nil && o.Timeline == nil {
+	if json.Unmarshal(text, o) != nil || o.Result == nil && o.Refs == nil {
 		return nil
 	}
 	return o

@@ -140,17 +140,16 @@ func (p *Prepared) steps(c *Comparison) (steps []step) {
 		}
 		for k, name := range p.plan.Policies {
 			for seed := range p.plan.Base.Seeds {
+				kind := "run"
+				if seed == 0 {
+					kind = "run over time"
+				}
 				steps = append(steps, step{
-					what: fmt.Sprintf("%s on %s, seed %d", name, where, cell.Cell.runs[k][seed].Seed), inputs: p.inputs("run", cell, k, seed),
+					what: fmt.Sprintf("%s on %s, seed %d", name, where, cell.Cell.runs[k][seed].Seed), inputs: p.inputs(kind, cell, k, seed),
 					do:   func(ctx context.Context) (*outcome, error) { return p.simulate(ctx, cell, k, seed) },
 					take: func(o *outcome) { cell.takeRun(o, k, seed) },
 				})
 			}
-			steps = append(steps, step{
-				what: name + " over time on " + where, inputs: p.inputs("over time", cell, k, 0),
-				do:   func(ctx context.Context) (*outcome, error) { return p.follow(ctx, cell, k) },
-				take: func(o *outcome) { cell.Policies[k].timeline, cell.Policies[k].State = o.Timeline, o.State },
-			})
 		}
 	}
 	return steps
@@ -188,22 +187,36 @@ func (r *CellResult) takeReferences(kept *keptReferences, seed int) {
 	}
 }
 
+// simulate makes a run. That of the first seed is also followed over time, and the state of
+// its cores is measured.
 func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) (*outcome, error) {
 	run := &cell.Cell.runs[k][seed]
 	w, err := run.Workload()
 	if err != nil {
 		return nil, err
 	}
-	out, err := run.Simulate(ctx, w, experiment.SimOptions{Delay: p.plan.Delay})
+	made, options := &outcome{}, experiment.SimOptions{Delay: p.plan.Delay}
+	if seed == 0 {
+		f, peak := follower(w), measure.NewStatePeak(len(w.Jobs))
+		made.Timeline, made.State = f.Timeline, &peak.State
+		options.Observer, options.Inspector = f, peak
+	}
+	out, err := run.Simulate(ctx, w, options)
 	if err != nil {
 		return nil, err
+	}
+	if made.State != nil {
+		for _, role := range measure.Roles() {
+			made.State.ByRole(role).Sent = measure.Number(float64(out.Sent[role]) / float64(w.Tasks()))
+		}
 	}
 	result := run.Result(w, out)
 	if err := p.addAlone(ctx, run, &result); err != nil {
 		return nil, err
 	}
 	short, long := run.Completions(w, out)
-	return &outcome{Result: &result, Curves: addCurves([2][]float64{}, short, long)}, nil
+	made.Result, made.Curves = &result, addCurves([2][]float64{}, short, long)
+	return made, nil
 }
 
 // takeRun takes a simulated run; the references of its seed were taken before.
@@ -212,16 +225,9 @@ func (r *CellResult) takeRun(o *outcome, policy, seed int) {
 	o.Result.References.Clairvoyant = &r.Clairvoyant[seed]
 	into.Results[seed] = *o.Result
 	into.curves = joinCurves(into.curves, o.Curves)
-}
-
-func (p *Prepared) follow(ctx context.Context, cell *CellResult, k int) (*outcome, error) {
-	run := &cell.Cell.runs[k][0]
-	w, err := run.Workload()
-	if err != nil {
-		return nil, err
+	if seed == 0 {
+		into.timeline, into.State = o.Timeline, o.State
 	}
-	timeline, state, err := watch(ctx, run, w, p.plan.Delay)
-	return &outcome{Timeline: timeline, State: state}, err
 }
 
 func joinCurves(to, more [2][]float64) [2][]float64 {

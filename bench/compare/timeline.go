@@ -1,14 +1,9 @@
 package compare
 
 import (
-	"context"
-	"time"
-
-	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
 // Quantities that are followed over time.
@@ -100,22 +95,10 @@ type follow struct {
 	running []bool
 }
 
-// watch runs a policy in virtual time to see its quantities over time and the state that its
-// cores hold and send. The same run has the same events as the one that is
-// measured.
-func watch(ctx context.Context, run *experiment.Run, w *workload.Workload, delay time.Duration) (*Timeline, *measure.State, error) {
+// follower returns the observer that fills a timeline.
+func follower(w *workload.Workload) *follow {
 	tasks := w.Tasks()
-	f := &follow{Timeline: newTimeline(), work: w, first: w.FirstTasks(), started: make([]bool, tasks), running: make([]bool, tasks)}
-	peak, cluster := measure.NewStatePeak(len(w.Jobs)), run.Cluster(delay)
-	cluster.Observer, cluster.Inspector = f, peak
-	out, err := sim.Run(ctx, w.Simulated(), cluster)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, role := range measure.Roles() {
-		peak.State.ByRole(role).Sent = measure.Number(float64(out.Sent[role]) / float64(tasks))
-	}
-	return f.Timeline, &peak.State, nil
+	return &follow{Timeline: newTimeline(), work: w, first: w.FirstTasks(), started: make([]bool, tasks), running: make([]bool, tasks)}
 }
 
 // Event implements sim.Observer.

@@ -22,6 +22,8 @@ type Outcome struct {
 	// Tolerance is the time that a job may take beyond its longest task and still count
 	// as unqueued, by class: short, long.
 	Tolerance [2]int64
+	// Sent counts the messages of a simulated run by the role that sent them.
+	Sent [4]uint64
 }
 
 // Job is the outcome of one job.

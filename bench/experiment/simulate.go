@@ -19,13 +19,16 @@ type SimOptions struct {
 	Losses  sim.MasterLosses // masters that die
 	History io.Writer        // of every task's life, nil for none
 	Actions io.Writer        // of the cores, as text, nil for none
+	// Observer and Inspector follow the run; nil for none.
+	Observer  sim.Observer
+	Inspector sim.Inspector
 }
 
 // Simulate runs the cores in virtual time. w is the result of r.Workload.
 func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) (*Outcome, error) {
 	began := time.Now()
 	cfg := r.Cluster(o.Delay)
-	cfg.Actions, cfg.Losses = o.Actions, o.Losses
+	cfg.Actions, cfg.Losses, cfg.Inspector = o.Actions, o.Losses, o.Inspector
 	var life *life
 	var watching observers
 	if o.History != nil {
@@ -35,6 +38,9 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 	use := r.newUse(w)
 	if use != nil {
 		watching = append(watching, use)
+	}
+	if o.Observer != nil {
+		watching = append(watching, o.Observer)
 	}
 	if len(watching) > 0 {
 		cfg.Observer = watching
@@ -112,6 +118,7 @@ func simulated(w *workload.Workload, got *sim.Outcome) *Outcome {
 		Mode: "sim", Attempts: int64(got.Attempts), Messages: int64(got.Messages), Suspensions: int64(got.Suspensions), //nolint:gosec // counts
 		Busy: int64(got.Busy), Events: int64(got.Events), //nolint:gosec // counts
 	}
+	out.Sent = got.Sent
 	return out
 }
 

@@ -155,6 +155,7 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 		w.rules.Started(&w.queue, w.at)
 		if e := w.queue.At(w.at); w.rules.Sticky && m.Count > 0 {
 			e.Count = m.Count
+			w.queue.Changed(w.at)
 		} else {
 			w.queue.Remove(w.at, w.at+1)
 		}
