@@ -49,7 +49,7 @@ func TestNothingIsLostWithSpark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
-	spark := sparktest.Find(t, "4.1")
+	spark := sparktest.Find(t, sparktest.Line)
 	o := Options{Seed: 1, Lasts: 15 * time.Second, Rate: 0.7, Jobs: 1, Spark: &Applications{Count: 2, Jar: spark.Jar}}
 	o.Spark.Program = sparkreplay.Program{Place: "this machine", Argv: []string{filepath.Join(spark.Dir, "bin", "spark-submit")}}
 	underFaults(t, o)

@@ -272,7 +272,7 @@ func TestSparkRefuses(t *testing.T) {
 		{"SPARK_HOME wrong", "4.1.4", "", "SPARK_HOME=/absent", "submit --frontend h:1 job.py", []string{"SPARK_HOME", "/absent", "bin/spark-submit"}},
 		{"no Spark", "4.1.4", "SPARK_HOME", "PATH=/absent", "shell --frontend h:1", []string{"no Spark found", "pigeon spark setup"}},
 		{"no Java", "4.1.4", "JAVA_HOME", "PATH=/absent", "sql --frontend h:1", []string{"Java", "JAVA_HOME"}},
-		{"4.4", "4.4.0", "", "", "submit --frontend h:1 job.py", []string{"4.4", "Spark 4.0, 4.1, 4.2, 4.3"}},
+		{"4.4", "4.4.0", "", "", "submit --frontend h:1 job.py", []string{"4.4", "Spark 4.0, 4.1, 4.2 (Scala 2.13)", "Spark 4.3 (Scala 2.13)"}},
 		{"jar missing", "4.1.4", sparkhome.JarVariable, "", "pyspark --frontend h:1", []string{"pigeon-spark-4_2.13.jar", "make spark"}},
 		{"no cluster", "4.1.4", "", "", "submit job.py", []string{"no cluster found", "pigeon dev"}},
 		{"bad frontend", "4.1.4", "", "", "submit --frontend nowhere job.py", []string{"nowhere", "host:port"}},

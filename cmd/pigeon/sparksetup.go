@@ -23,13 +23,13 @@ func sparkSetupCommand() *cobra.Command {
 		Use:   "setup DIR",
 		Short: "Install a PySpark wheel into a virtual environment",
 		Long: `Makes a virtual environment of Python in DIR and installs one version of PySpark
-into it, a whole Spark of 400 MB from PyPI (pip's settings apply). A DIR that has it
+into it, a whole Spark of 460 MB from PyPI (pip's settings apply). A DIR that has it
 already is left as it is; one that was interrupted is completed.`,
 		Example: `  pigeon spark setup ./spark && . ./spark/bin/activate && pigeon spark sql
   pigeon spark setup --version 3.5.9 ./spark35`,
 		Args: namesOne("folder"),
 	}
-	version := cmd.Flags().String("version", sparkhome.DefaultVersion, "of PySpark, in full; its line must be 3.5, 4.0, 4.1, 4.2 or 4.3 (mode coarse only)")
+	version := cmd.Flags().String("version", sparkhome.DefaultVersion, "of PySpark, in full; its line must be 3.5, 4.0, 4.1, 4.2 or 4.3")
 	python := cmd.Flags().String("python", "python3", "interpreter that the environment is made of")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := sparkhome.CheckVersion(*version); err != nil {

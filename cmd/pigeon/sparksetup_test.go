@@ -41,10 +41,10 @@ func TestSparkSetup(t *testing.T) {
 		return program(t, append([]string{"spark", "setup", "--python", python, dir}, args...)...)
 	}
 	code, out, errs := setup()
-	if code != exitDone || !strings.Contains(out, "Spark 4.1.4 (Scala 2.13) in "+dir) || !strings.Contains(out, filepath.Join(dir, "bin", "activate")) {
+	if code != exitDone || !strings.Contains(out, "Spark 4.3.0 (Scala 2.13) in "+dir) || !strings.Contains(out, filepath.Join(dir, "bin", "activate")) {
 		t.Errorf("status %d\n%s%s", code, out, errs)
 	}
-	for _, step := range []string{"[1/3, ", "[2/3, ", "PySpark 4.1.4", "pip: installed", "[3/3, "} {
+	for _, step := range []string{"[1/3, ", "[2/3, ", "PySpark 4.3.0", "pip: installed", "[3/3, "} {
 		if !strings.Contains(errs, step) {
 			t.Errorf("progress %q lacks %q", errs, step)
 		}
@@ -72,7 +72,7 @@ func TestSparkSetupRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, _, errs := setup(python); code != exitFailed || !strings.Contains(errs, "no network") || !strings.Contains(errs, "installing PySpark 4.1.4") {
+	if code, _, errs := setup(python); code != exitFailed || !strings.Contains(errs, "no network") || !strings.Contains(errs, "installing PySpark 4.3.0") {
 		t.Errorf("without a network: status %d: %s", code, errs)
 	}
 	if code, _, errs := setup(filepath.Join(root, "absent")); code != exitFailed || !strings.Contains(errs, "absent") || !strings.Contains(errs, "python3-venv") {

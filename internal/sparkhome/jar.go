@@ -11,14 +11,14 @@ import (
 )
 
 // jars of the plugin, with the lines of Spark that each one supports, as
-// sparkplugin/pom.xml builds them. Under 4.3 the plugin runs in mode coarse only,
-// and refuses other modes itself.
+// sparkplugin/pom.xml builds them.
 var jars = []struct {
 	name, scala string
 	lines       []string
 }{
 	{"pigeon-spark-3.5_2.12.jar", "2.12", []string{"3.5"}},
-	{"pigeon-spark-4_2.13.jar", "2.13", []string{"4.0", "4.1", "4.2", "4.3"}},
+	{"pigeon-spark-4_2.13.jar", "2.13", []string{"4.0", "4.1", "4.2"}},
+	{"pigeon-spark-4.3_2.13.jar", "2.13", []string{"4.3"}},
 }
 
 // JarVariable names the environment variable with a jar of the plugin, which takes
@@ -66,8 +66,18 @@ func supportedLines() string {
 	return strings.Join(list, " and ")
 }
 
+// lineOfJar returns the oldest line of Spark that a jar supports, by which 'make spark' names it.
+func lineOfJar(name string) string {
+	for _, j := range jars {
+		if j.name == name {
+			return j.lines[0]
+		}
+	}
+	return ""
+}
+
 // DefaultVersion is the version of PySpark that 'pigeon spark setup' installs.
-const DefaultVersion = "4.1.4"
+const DefaultVersion = "4.3.0"
 
 // CheckVersion refuses, with an *api.Error, a version of PySpark that no jar of
 // the plugin supports. Its wheels have the Scala of our jars.
@@ -104,7 +114,7 @@ func FindJar(h Home, getenv func(string) string, program string) (string, error)
 	return "", &api.Error{
 		Problem: api.NotFound, What: "the plugin's jar is missing", Subject: name + ", for " + h.String(),
 		Tried: "looking for " + strings.Join(places, " and ") + "; " + JarVariable + " is not set",
-		Next:  "run 'make spark' in a clone of Pigeon, or set " + JarVariable + " to the jar",
+		Next:  "run 'make spark SPARK_LINES=" + lineOfJar(name) + "' in a clone of Pigeon, or set " + JarVariable + " to the jar",
 	}
 }
 

@@ -173,7 +173,7 @@ func TestJarName(t *testing.T) {
 		{"4.0.5", "2.13", "pigeon-spark-4_2.13.jar"},
 		{"4.1.4", "2.13", "pigeon-spark-4_2.13.jar"},
 		{"4.2.1", "2.13", "pigeon-spark-4_2.13.jar"},
-		{"4.3.0", "2.13", "pigeon-spark-4_2.13.jar"}, // which refuses all but mode coarse
+		{"4.3.0", "2.13", "pigeon-spark-4.3_2.13.jar"},
 	} {
 		if name, err := JarName(Home{Version: c.version, Scala: c.scala}); err != nil || name != c.want {
 			t.Errorf("%s: %s, %v", c.version, name, err)
@@ -206,7 +206,7 @@ func TestFindJar(t *testing.T) {
 	}
 	name := "pigeon-spark-4_2.13.jar"
 	_, err := find()
-	refusal(t, err, name, "make spark", filepath.Join(root, "sparkplugin", "dist", name), filepath.Join(root, "bin", name), "Spark 4.1.4")
+	refusal(t, err, name, "make spark SPARK_LINES=4.0", filepath.Join(root, "sparkplugin", "dist", name), filepath.Join(root, "bin", name), "Spark 4.1.4")
 
 	for _, want := range []string{filepath.Join(root, "sparkplugin", "dist", name), filepath.Join(root, "bin", name)} {
 		put(t, want, "")

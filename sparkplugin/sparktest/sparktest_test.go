@@ -120,7 +120,7 @@ func TestHarness(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real Spark takes half a minute; leave -short out")
 	}
-	spark := sparktest.Find(t, "4.1")
+	spark := sparktest.Find(t, sparktest.Line)
 	disks := []string{t.TempDir(), t.TempDir()}
 	nodes := 0
 	c := sparktest.Start(t, sparktest.Options{Configure: func(config any) {

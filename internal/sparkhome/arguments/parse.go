@@ -7,7 +7,7 @@ import (
 )
 
 // valued are the options of spark-submit that take a value, in all lines from
-// 3.5 to 4.2.
+// 3.5 to 4.3.
 var valued = []string{
 	"--archives", "--class", "--conf", "-c", "--deploy-mode", "--driver-class-path", "--driver-cores",
 	"--driver-java-options", "--driver-library-path", "--driver-memory", "--exclude-packages", "--executor-cores",

@@ -6,7 +6,7 @@
 // local[2] and, so that a short run needs no second program, with testdata/answers.
 //
 //	go test ./sparkplugin/sparktest/applications                    three of them, on 4.1
-//	... -full -lines '3.5 4.0 4.1 4.2'                           all; features of Spark on -features
+//	... -full -lines '3.5 4.0 4.1 4.2 4.3'                         all; features of Spark on -features
 //	... -full -run 'Applications/4.2/tpch'                       one
 //	... -full -lines '3.5 4.2' -modes grants                     without the same on local[2]
 //	... -table ../../../docs/spark-lines.md                      adds what ran so far

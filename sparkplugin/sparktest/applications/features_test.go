@@ -22,7 +22,7 @@ func featureList() []feature {
 		{"speculation", "a hanging attempt is overtaken by one on the other node", inBoth, speculation},
 		{"pools", "FAIR: the later, short job ends first; FIFO: it does not", inGrants, pools},
 		{"cancellation", "of a job group: tasks end, their slots serve the next job", inBoth, cancellation},
-		{"task.cpus", "spark.task.cpus=2: one task at a time in an executor of two cores, a slot each", inGrants, taskCPUs},
+		{"task.cpus", "spark.task.cpus=2: one task at a time in an executor of two cores, a slot each; on 4.3 also 1.5", inGrants, taskCPUs},
 		{"fetch failure", "shuffle files lost under a running executor: the stage runs again", inBoth, fetchFailure},
 		{"executor lost", "killed with its shuffle files: replaced, computed again", inBoth, executorLost},
 		{"task failures", "once: retried; four times: the job is aborted, status 1; the application's own status passes", inGrants, taskFailures},

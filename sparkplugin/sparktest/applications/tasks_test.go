@@ -38,13 +38,19 @@ func cancellation(t *testing.T, s sparktest.Spark, mode string) {
 }
 
 func taskCPUs(t *testing.T, s sparktest.Spark, mode string) {
-	for name, try := range map[string]struct {
+	type cpus struct {
 		conf []string
 		most int
-	}{
+	}
+	tries := map[string]cpus{
 		"two cores":         {[]string{"spark.task.cpus=2", "spark.executor.cores=2"}, 2},
 		"cores of the node": {[]string{"spark.task.cpus=2"}, 4},
-	} {
+	}
+	if s.Line() == "4.3" {
+		tries["a decimal, five cores"] = cpus{[]string{"spark.task.cpus=1.5", "spark.executor.cores=5"}, 4}
+		tries["a decimal, cores of the node"] = cpus{[]string{"spark.task.cpus=1.5"}, 4}
+	}
+	for name, try := range tries {
 		t.Run(name, func(t *testing.T) {
 			c := sparktest.Start(t, sparktest.Options{})
 			job := featureJob("spans.py", mode, try.conf...)

@@ -16,7 +16,7 @@ import (
 
 var (
 	full = flag.Bool("full", false, "every fault in every phase, instead of a short choice (a quarter of an hour)")
-	line = flag.String("line", "4.1", "the line of Spark")
+	line = flag.String("line", sparktest.Line, "the line of Spark")
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -15,18 +15,18 @@ const homeSetting = "spark.pigeon.executor.home"
 var refusals = []refusal{
 	{"the version differs", func(w *world) sparktest.Job {
 		return w.count(homeSetting + "=" + w.home("spark-core_2.13-4.0.4.jar"))
-	}, [4]string{"needs spark 4.1.", "has no jars/spark-core_2.13-4.1.", "(there is jars/spark-core_2.13-4.0.4.jar)", "or set " + homeSetting}},
+	}, [4]string{"needs spark 4.3.", "has no jars/spark-core_2.13-4.3.", "(there is jars/spark-core_2.13-4.0.4.jar)", "or set " + homeSetting}},
 
 	{"Scala differs", func(w *world) sparktest.Job {
 		return w.count(homeSetting + "=" + w.home("spark-core_2.12-"+w.spark.Version+".jar"))
 	}, [4]string{"which the node does not have", "has no jars/spark-core_2.13-", "(there is jars/spark-core_2.12-", "or set " + homeSetting}},
 
-	{"the plugin is for another Scala", func(w *world) sparktest.Job {
+	{"the plugin is for another line", func(w *world) sparktest.Job {
 		j := w.count()
-		jar := filepath.Join(filepath.Dir(w.spark.Jar), "pigeon-spark-3.5_2.12.jar")
+		jar := filepath.Join(filepath.Dir(w.spark.Jar), "pigeon-spark-4_2.13.jar")
 		j.Options = []string{"--jars", jar}
 		return j
-	}, [4]string{"This jar of Pigeon does not serve Spark 4.1.", "The jar is pigeon-spark-3.5_2.12", "Nothing was started", "Use pigeon-spark-4_2.13.jar"}},
+	}, [4]string{"This jar of Pigeon does not serve Spark 4.3.", "The jar is pigeon-spark-4_2.13", "Nothing was started", "Use pigeon-spark-4.3_2.13.jar"}},
 
 	{"the node has no jar of Spark", func(w *world) sparktest.Job {
 		return w.count(homeSetting + "=" + w.home(""))
@@ -56,6 +56,14 @@ var refusals = []refusal{
 		return j
 	}, [4]string{"There is no class 'urgent'", "spark.pigeon.class", "The classes are short and long", "Set spark.pigeon.class to short or long"}},
 
+	{"a task below a processor", func(w *world) sparktest.Job {
+		return w.count("spark.task.cpus=0.5")
+	}, [4]string{"'0.5' cannot be used", "etting spark.task.cpus", "A task has a slot of its own in mode grants", "set spark.pigeon.mode=coarse"}},
+
+	{"a pipelined shuffle group", func(w *world) sparktest.Job {
+		return sparktest.Job{Verb: "shell", Options: []string{"-i", w.script("pipelined.scala")}}
+	}, [4]string{"Pipelined shuffle groups (stateful queries in real-time mode) do not run in Pigeon's mode grants", "tage 0 of job 0", "All its tasks must start at the same time", "spark.pigeon.mode=coarse"}},
+
 	{"no frontend answers", func(w *world) sparktest.Job {
 		j := w.count()
 		j.Master = "pigeon://127.0.0.1:1,127.0.0.1:2"
@@ -80,7 +88,7 @@ func TestSecondApplication(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real Sparks take minutes; leave -short out")
 	}
-	w := &world{t: t, spark: sparktest.Find(t, "4.1")}
+	w := &world{t: t, spark: sparktest.Find(t, sparktest.Line)}
 	w.c = sparktest.Start(t, sparktest.Options{Frontends: 2})
 	job := w.count("spark.pigeon.application.id=twice")
 	end := filepath.Join(t.TempDir(), "end")
@@ -111,7 +119,7 @@ func TestOneFrontendAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real Sparks take minutes; leave -short out")
 	}
-	w := &world{t: t, spark: sparktest.Find(t, "4.1")}
+	w := &world{t: t, spark: sparktest.Find(t, sparktest.Line)}
 	w.c = sparktest.Start(t, sparktest.Options{})
 	j := w.count()
 	j.Master = "pigeon://127.0.0.1:1," + w.c.Frontends()[0]

@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real Sparks take minutes; leave -short out")
 	}
-	w := &world{t: t, spark: sparktest.Find(t, "4.1")}
+	w := &world{t: t, spark: sparktest.Find(t, sparktest.Line)}
 	w.c = sparktest.Start(t, sparktest.Options{Frontends: 2})
 	for _, r := range refusals {
 		t.Run(r.name, func(t *testing.T) {
@@ -132,9 +132,14 @@ func (w *world) home(jar string) string {
 // count is the application, with its settings.
 func (w *world) count(conf ...string) sparktest.Job {
 	w.t.Helper()
-	script, err := filepath.Abs(filepath.Join("testdata", "count.py"))
+	return sparktest.Job{Script: w.script("count.py"), Conf: conf}
+}
+
+func (w *world) script(name string) string {
+	w.t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return sparktest.Job{Script: script, Conf: conf}
+	return path
 }

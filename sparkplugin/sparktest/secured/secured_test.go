@@ -35,7 +35,7 @@ type dev struct {
 // start starts a secured dev, which ends with the test.
 func start(t *testing.T) *dev {
 	t.Helper()
-	d := &dev{spark: sparktest.Find(t, "4.1")}
+	d := &dev{spark: sparktest.Find(t, sparktest.Line)}
 	var err error
 	if d.program, err = sparktest.Program(t.Context()); err != nil {
 		t.Fatal(err)

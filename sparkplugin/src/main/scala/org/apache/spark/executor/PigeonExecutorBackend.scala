@@ -7,7 +7,7 @@ import org.apache.spark.{SparkEnv, TaskState}
 import org.apache.spark.TaskState.TaskState
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.RpcEnv
-import org.apache.spark.scheduler.cluster.pigeon.{Bind, Expired, Granted, Kept, Release, Settings}
+import org.apache.spark.scheduler.cluster.pigeon._
 
 import org.pigeonsched.spark.{Address, Refusal}
 import org.pigeonsched.spark.grants.{ExecutorGrants, Grant}
@@ -39,7 +39,7 @@ private[spark] class PigeonExecutorBackend(
     env.conf.getTimeAsMs(Settings.GrantTimeout, Settings.DefaultGrantTimeout)
   private val leases = env.conf.getBoolean(Settings.Lease, true)
   private val grants = new ExecutorGrants(TimeUnit.MILLISECONDS.toNanos(grantTimeout))
-  private val slots = math.max(1, arguments.cores / env.conf.getInt("spark.task.cpus", 1))
+  private val slots = math.max(1, arguments.cores / SparkSettings.coresPerTask(env.conf))
   private val link = new NodeLink(
     NodeLink.Identity(credentials.node, arguments.appId, arguments.executorId, credentials.token),
     slots,

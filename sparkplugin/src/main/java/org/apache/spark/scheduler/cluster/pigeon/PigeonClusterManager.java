@@ -25,7 +25,7 @@ public final class PigeonClusterManager implements ExternalClusterManager {
 
   @Override
   public TaskScheduler createTaskScheduler(SparkContext context, String masterUrl) {
-    SparkLine.check(SparkLine.running(), context.conf().get("spark.pigeon.mode", "grants"));
+    SparkLine.check(SparkLine.running());
     return wiring().createTaskScheduler(context, masterUrl);
   }
 

@@ -23,20 +23,12 @@ final class SparkLine {
   }
 
   /**
-   * Refuses a Spark that the jar was not built for, in four parts. Spark 4.3 counts processors in
-   * parts of one, which changes methods that mode grants overrides; in mode coarse none of them is
-   * called.
+   * Refuses a Spark that the jar was not built for, in four parts.
    */
-  static void check(String version, String mode) {
+  static void check(String version) {
     Properties built = built();
     List<String> lines = Arrays.asList(built.getProperty("lines").split(","));
-    if (of(version).equals("4.3") && lines.contains("4.2")) {
-      if (!mode.equals("coarse")) {
-        throw new IllegalStateException("Mode " + mode + " does not run on Spark " + version + "."
-            + " There a task may take a part of a processor, and a grant is a whole slot."
-            + " Nothing was started. Set spark.pigeon.mode=coarse, or use Spark 4.0, 4.1 or 4.2.");
-      }
-    } else if (!lines.contains(of(version))) {
+    if (!lines.contains(of(version))) {
       throw new IllegalStateException("This jar of Pigeon does not serve Spark " + version + "."
           + " The jar is " + built.getProperty("jar") + ", for Spark "
           + String.join(", ", lines) + " with Scala " + built.getProperty("scala") + "."
@@ -52,9 +44,11 @@ final class SparkLine {
       case "4.1":
       case "4.2":
         return " Use pigeon-spark-4_2.13.jar.";
+      case "4.3":
+        return " Use pigeon-spark-4.3_2.13.jar.";
       default:
-        return " Use Spark 3.5, 4.0, 4.1 or 4.2, or 4.3 with spark.pigeon.mode=coarse and"
-            + " pigeon-spark-4_2.13.jar; docs/spark.md lists what is supported.";
+        return " Use Spark 3.5, 4.0, 4.1, 4.2 or 4.3, each with its jar;"
+            + " docs/spark.md lists what is supported.";
     }
   }
 

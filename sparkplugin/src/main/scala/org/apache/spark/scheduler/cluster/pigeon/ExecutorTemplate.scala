@@ -19,7 +19,7 @@ private[spark] final class ExecutorTemplate(
   import ExecutorTemplate._
 
   private val conf = sc.conf
-  private val taskCpus = conf.getInt("spark.task.cpus", 1)
+  private val taskCpus = SparkSettings.coresPerTask(conf)
   private val cores = conf.getOption("spark.executor.cores").map(_.toInt)
   private val driver = driverAddress(conf)
 

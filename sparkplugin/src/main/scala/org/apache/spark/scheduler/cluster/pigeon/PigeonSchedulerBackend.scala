@@ -1,17 +1,15 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
-import java.nio.ByteBuffer
 import java.util.concurrent.{ConcurrentHashMap, Executors, ScheduledExecutorService, TimeUnit}
 
 import scala.concurrent.Future
 
-import org.apache.spark.{SparkContext, SparkException, TaskState}
+import org.apache.spark.{SparkContext, SparkException}
 import org.apache.spark.resource.ResourceProfile
 import org.apache.spark.rpc.{RpcAddress, RpcCallContext, RpcEndpointRef}
 import org.apache.spark.scheduler._
 import org.apache.spark.scheduler.cluster.CoarseGrainedClusterMessages._
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
-import org.apache.spark.util.SerializableBuffer
 
 import org.pigeonsched.spark.{MasterUrl, Refusal}
 import org.pigeonsched.spark.grants.Levels.LevelState
@@ -171,16 +169,8 @@ private[spark] class PigeonSchedulerBackend(
         scheduler.expired(executor, ids)
     }
 
-    // Makes Spark offer this one executor: reports the end of a task that does not exist and held
-    // no core.
-    private def offer(executor: String): Unit = super.receive(
-      new StatusUpdate(
-        executor,
-        -1L,
-        TaskState.FINISHED,
-        new SerializableBuffer(ByteBuffer.allocate(0)),
-        0,
-        Map.empty))
+    // Makes Spark offer this one executor.
+    private def offer(executor: String): Unit = super.receive(SparkShim.noTaskEnded(executor))
 
     override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
       case r: RegisterExecutor =>

@@ -95,13 +95,11 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
     val kinds = demand.kinds.filter(k => offers.exists(o => demand.count(o.executorId, k) > 0))
     val emptyRound =
       if (kinds.nonEmpty && offers.forall(o => isExecutorAlive(o.executorId))) Nil
-      else offer(offers.map(_.copy(cores = 0)))
+      else offer(offers.map(SparkShim.offerFor(this, _, 0, 0)))
     val used = scala.collection.mutable.HashMap[String, Int]().withDefaultValue(0)
     emptyRound ++ kinds.flatMap { k =>
-      val open = offers.map { o =>
-        val free = o.cores - used(o.executorId) * CPUS_PER_TASK
-        o.copy(cores = math.min(free, demand.count(o.executorId, k) * CPUS_PER_TASK))
-      }
+      val open = offers.map(o =>
+        SparkShim.offerFor(this, o, demand.count(o.executorId, k), used(o.executorId)))
       val chosen = rootPool.restrictedTo(demand.kindOf(_).contains(k))(offer(open))
       chosen.foreach(_.foreach { t =>
         used(t.executorId) += 1
@@ -121,7 +119,10 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
   }
 
   private def refusalOf(taskSet: TaskSet): Option[Refusal] =
-    if (taskSet.tasks.headOption.exists(_.isBarrier)) Some(barrierRefusal(taskSet))
+    if (taskSet.tasks.headOption.exists(_.isBarrier)) Some(atOnce("barrier stages do", taskSet))
+    else if (SparkShim.isPipelined(taskSet)) Some(atOnce(
+      "pipelined shuffle groups (stateful queries in real-time mode) do",
+      taskSet))
     else {
       try {
         demand.submitted(taskSet)
@@ -129,8 +130,8 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
       } catch { case r: Refusal => Some(r) }
     }
 
-  private def barrierRefusal(taskSet: TaskSet) = new Refusal(
-    "barrier stages do not run in Pigeon's mode grants",
+  private def atOnce(what: String, taskSet: TaskSet) = new Refusal(
+    s"$what not run in Pigeon's mode grants",
     s"stage ${taskSet.stageId} of job ${taskSet.priority} with ${taskSet.tasks.length} tasks",
     "all its tasks must start at the same time, and grants come one by one: it could wait for ever",
     s"start the application with ${Settings.Mode}=coarse, in which its executors hold their slots")

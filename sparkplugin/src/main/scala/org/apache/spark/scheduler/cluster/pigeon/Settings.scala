@@ -83,9 +83,10 @@ private[spark] object Settings {
   /** Throws a Refusal that names the setting. */
   def of(conf: SparkConf): Settings = {
     checkNames(conf)
-    SparkSettings.check(conf)
+    val grants = mode(conf.get(Mode, "grants"))
+    SparkSettings.check(conf, grants)
     Settings(
-      grants = mode(conf.get(Mode, "grants")),
+      grants = grants,
       lease = conf.getBoolean(Lease, true),
       jobClass =
         conf.getOption(ClassChoice.Property).map(JobClass.of(_, ClassChoice.Property).name),

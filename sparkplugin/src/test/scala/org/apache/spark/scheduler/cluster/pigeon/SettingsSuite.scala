@@ -46,6 +46,8 @@ class SettingsSuite extends AnyFunSuite {
     "spark.pigeon.tls.ca" -> "",
     "spark.task.cpus" -> "0",
     "spark.task.cpus" -> "one",
+    "spark.task.cpus" -> "0.5",
+    "spark.task.cpus" -> "-1.5",
     "spark.executor.instances" -> "-5",
     "spark.pigeon.pool.etl.class" -> "tiny",
     "spark.pigeon.pool.etl.priority" -> "1",

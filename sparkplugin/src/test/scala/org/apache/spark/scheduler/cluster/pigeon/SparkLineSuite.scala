@@ -4,11 +4,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class SparkLineSuite extends AnyFunSuite {
 
-  private def refusal(version: String, mode: String): String =
-    intercept[IllegalStateException](SparkLine.check(version, mode)).getMessage
+  private def refusal(version: String): String =
+    intercept[IllegalStateException](SparkLine.check(version)).getMessage
 
-  test("the running line of Spark is served in both modes") {
-    Seq("grants", "coarse").foreach(SparkLine.check(SparkLine.running(), _))
+  test("the running line of Spark is served") {
+    SparkLine.check(SparkLine.running())
   }
 
   test("a line of a version has two numbers") {
@@ -17,15 +17,21 @@ class SparkLineSuite extends AnyFunSuite {
 
   test("another line is refused with the versions to use") {
     Seq("3.4.1", "5.0.0").foreach { v =>
-      assert(refusal(v, "coarse").contains(s"does not serve Spark $v"))
-      assert(refusal(v, "grants").contains("Use Spark"))
+      assert(refusal(v).contains(s"does not serve Spark $v") && refusal(v).contains("Use Spark"))
     }
   }
 
-  test("4.3 runs in mode coarse, and grants are refused by name") {
-    if (SparkLine.of(SparkLine.running()).startsWith("4")) {
-      SparkLine.check("4.3.0", "coarse")
-      assert(refusal("4.3.0", "grants").contains("spark.pigeon.mode=coarse"))
-    } else assert(refusal("4.3.0", "coarse").contains("pigeon-spark-4_2.13.jar"))
+  test("a line with another jar is refused with that jar's name") {
+    Seq(
+      "3.5.9" -> "pigeon-spark-3.5_2.12.jar",
+      "4.2.1" -> "pigeon-spark-4_2.13.jar",
+      "4.3.0" -> "pigeon-spark-4.3_2.13.jar").foreach { case (v, jar) => if (!served(v)) assert(refusal(v).contains(jar)) }
+    assert(Seq("3.5.9", "4.2.1", "4.3.0").count(served) == 1, "one jar serves each line")
   }
+
+  private def served(version: String): Boolean =
+    try {
+      SparkLine.check(version)
+      true
+    } catch { case _: IllegalStateException => false }
 }
