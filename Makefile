@@ -36,20 +36,23 @@ GOFILES = $(shell find . -name '*.go' -not -path './thrift/gen/*')
 # Installations of Spark, a folder for each version; the demo, the measurements and CI
 # use SPARK_VERSION.
 SPARKS := $(or $(PIGEON_SPARK_HOMES),$(OUT)/spark)
-SPARK_VERSION ?= 4.1.4
+SPARK_VERSION ?= 4.3.0
 WHEEL := $(SPARKS)/$(SPARK_VERSION)
 
-# The plugin's jars: one for Scala 2.12 and Spark 3.5, one for Spark 4.0 to 4.2.
-SPARK_LINES = 3.5 4.0
+# The plugin's jars that 'make spark' builds: 4.3 has its own, 4.0 that for Spark 4.0 to 4.2,
+# 3.5 that for Scala 2.12.
+SPARK_LINES = 4.3
+EVERY_JAR = 4.3 4.0 3.5
 
 # A version of each line of Spark that the plugin supports, and what its Python needs
-# for the UDFs of the tests.
-LINES = 3.5 4.0 4.1 4.2
+# for the UDFs and the Connect of the tests.
+LINES = 3.5 4.0 4.1 4.2 4.3
 VERSION_3.5 ?= 3.5.9
 VERSION_4.0 ?= 4.0.5
 VERSION_4.1 ?= 4.1.4
 VERSION_4.2 ?= 4.2.1
-PANDAS ?= 'pandas>=2.2,<3' 'pyarrow>=18'
+VERSION_4.3 ?= 4.3.0
+PANDAS ?= 'pandas>=2.2,<3' 'pyarrow>=18' grpcio grpcio-status googleapis-common-protos zstandard
 
 export CGO_ENABLED ?= 0
 
@@ -101,14 +104,14 @@ soak: build ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names
 
 chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version alongside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
 	@mkdir -p $(OUT)/chaos
-	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark SPARK_LINES=4.0 && cp sparkplugin/dist/*.jar $(OUT)/chaos/; }
+	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark && cp sparkplugin/dist/*.jar $(OUT)/chaos/; }
 	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
 	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
 		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
 
 failover: build ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes docs/results-failover.md (half an hour)
 	@mkdir -p $(OUT)
-	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark SPARK_LINES=4.0; }
+	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark; }
 	$(BIN) bench failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
 	-$(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) $(BIN) bench rolling $(if $(SPARK),--spark $(SPARK)) --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
 	mv $(OUT)/failover.md docs/results-failover.md
@@ -116,8 +119,8 @@ failover: build ## how long a cluster stands still when machines die, 20 times e
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
 	$(GO) test ./bench/chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
 
-cluster-test: build ## HOSTS=24 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
-	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24)
+cluster-test: build ## HOSTS=3 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
+	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),3)
 
 hosts-test: build ## HOSTS=24 hosts of namespaces: 'pigeon replay --hosts' starts a cluster there, replays, is interrupted, loses a daemon, leaves nothing; SPARK=folder adds '--via spark' (needs root and sshd; a minute)
 	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -replay
@@ -175,31 +178,36 @@ ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 9
 
 ##@ Spark (needs JDK 17 and Maven)
 
+# Maven Central has no Spark 4.3; PyPI has.
+SPARK_JARS = PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) sh tools/spark-jars.sh $(VERSION_4.3) sparkplugin/target/jars-4.3
+
 # A running driver has its jar open: a new file replaces the jar, which is never
 # written over.
-spark: need-maven ## build the plugin, sparkplugin/dist/*.jar (three minutes, the first time ten)
+spark: need-maven ## build the plugin's jar for the newest Spark, sparkplugin/dist/*.jar (two minutes): SPARK_LINES='4.3 4.0 3.5' for all three
 	@mkdir -p sparkplugin/dist
-	cd sparkplugin && for line in $(SPARK_LINES); do $(MVN) -B -q -ntp -Pspark-$$line -DskipTests package || exit 1; done
+	@$(if $(filter 4.3,$(SPARK_LINES)),$(SPARK_JARS))
+	cd sparkplugin && for line in $(SPARK_LINES); do $(MVN) -B -q -ntp -Pspark-$$line -Dmaven.test.skip=true -DskipTests package || exit 1; done
 	for jar in $(foreach line,$(SPARK_LINES),sparkplugin/target/spark-$(line)/pigeon-spark-*_*.jar); do \
 		cp $$jar sparkplugin/dist/.new && mv sparkplugin/dist/.new sparkplugin/dist/$${jar##*/} || exit 1; done
 
-spark-compile: need-maven ## compile the plugin for every line of Spark: LINES='3.5 4.0 4.1 4.2'
+spark-compile: need-maven ## compile the plugin for every line of Spark: LINES='3.5 4.2'
+	@$(if $(filter 4.3,$(LINES)),$(SPARK_JARS))
 	cd sparkplugin && for line in $(LINES); do echo "the plugin on Spark $$line"; $(MVN) -B -q -ntp -Pspark-$$line compile || exit 1; done
 
-spark-wheel: build ## install PySpark in out/spark, 400 MB from PyPI (SPARK_VERSION=4.1.4)
+spark-wheel: build ## install PySpark in out/spark, 460 MB from PyPI (SPARK_VERSION=4.3.0)
 	@$(BIN) spark setup --version $(SPARK_VERSION) $(WHEEL)
 
-spark-wheels: build ## install PySpark of every line in out/spark, 400 MB each: LINES=4.1 for one
+spark-wheels: build ## install PySpark of every line in out/spark, 460 MB each: LINES=4.3 for one
 	@for version in $(foreach line,$(LINES),$(VERSION_$(line))); do \
 		$(BIN) spark setup --version $$version $(SPARKS)/$$version || exit 1; \
 		$(SPARKS)/$$version/bin/python3 -m pip install -q --disable-pip-version-check $(PANDAS) || exit 1; done
 
 spark-demo: spark-wheel ## three Spark drivers at once, on Pigeon and on Spark standalone (five minutes, the first time ten)
-	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
+	@$(MAKE) --no-print-directory spark
 	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
 
 bench-spark: spark-wheel ## Spark on Pigeon against Spark standalone, RUNS=3 (half an hour on a quiet machine)
-	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
+	@$(MAKE) --no-print-directory spark
 	@rm -rf $(OUT)/bench-spark && mkdir -p $(OUT)/bench-spark
 	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BIN) bench spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md
 	@cat $(OUT)/bench-spark/table.md
@@ -213,21 +221,25 @@ test-spark: lint-spark ## style and unit tests of the plugin
 test-spark-cli: spark-wheel ## 'pigeon spark' with a real Spark; on a cluster too after 'make spark'
 	$(GO) test ./cmd/pigeon -run '^TestRealSpark' -v -count 1 -timeout 20m
 
-test-spark-lines: build spark spark-wheels ## applications on every line of Spark, features on 4.1; writes docs/spark-lines.md (an hour)
+test-spark-lines: build spark-wheels ## applications on every line of Spark, features on 4.3; writes docs/spark-lines.md (an hour)
+	@$(MAKE) --no-print-directory spark SPARK_LINES='$(EVERY_JAR)'
 	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/applications -v -count 1 -timeout 3h \
 		-full -lines '$(LINES)' -table $(abspath docs/spark-lines.md)
 
-test-spark-faults: build spark ## kill or stop every process of a Spark application in each phase; bad input (half an hour)
-	@$(MAKE) --no-print-directory spark-wheels LINES=4.1
+test-spark-faults: build ## kill or stop every process of a Spark application in each phase; bad input (half an hour)
+	@$(MAKE) --no-print-directory spark-wheels LINES=4.3
+	@$(MAKE) --no-print-directory spark SPARK_LINES='4.3 4.0'
 	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/refusals -v -count 1 -timeout 1h
 	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/faults -v -count 1 -timeout 3h -full
 
 SUITES = python3 -B tools/spark-suites/run.py
-test-spark-suites: build spark ## a choice of Spark's own tests on real daemons (four minutes)
+test-spark-suites: build ## a choice of Spark's own tests on real daemons (four minutes)
+	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
 	python3 -B -m unittest discover -q -s tools/spark-suites
 	$(SUITES) --modes grants,coarse --short $(OUT)/spark-suites
 
-test-spark-full: build spark ## Spark's own suites: grants, coarse, local-cluster; writes docs/spark-suites.md (two hours; resumes)
+test-spark-full: build ## Spark's own suites: grants, coarse, local-cluster; writes docs/spark-suites.md (two hours; resumes)
+	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
 	$(SUITES) $(SUITES_FLAGS) $(OUT)/spark-suites; status=$$?; $(MAKE) --no-print-directory spark-suites-table && exit $$status
 
 spark-suites-table: ## docs/spark-suites.md from the kept results
@@ -262,8 +274,8 @@ test-jaeger: need-go ## 1,000 jobs in a real Jaeger while daemons are killed: a 
 
 ##@ Release
 
-release: need-go ## archives, deb, rpm, images, bills of materials, checksums in out/release: VERSION=1.2.3 (three minutes); PLATFORMS=linux/amd64
-	cd tools/release && $(GO) run . -version '$(VERSION)' -out $(abspath $(OUT))/release $(if $(PLATFORMS),-platforms '$(PLATFORMS)')
+release: need-go ## archives, deb, rpm, images, bills of materials, checksums in out/release, for this machine: VERSION=1.2.3 (a minute); PLATFORMS=linux/amd64,linux/arm64
+	cd tools/release && $(GO) run . -version '$(VERSION)' -out $(abspath $(OUT))/release -platforms '$(or $(PLATFORMS),linux/$(shell $(GO) env GOARCH))'
 
 test-release: need-go ## packages installed and removed, units, images, licences, two releases compared, go install (three minutes)
 	cd tools/release && $(GO) test -count 1 -timeout 20m ./...

@@ -29,13 +29,13 @@ type options struct {
 	speedup  float64
 }
 
-// leastHosts are three with masters, frontends and NATS servers, and two nodes: one is replaced.
-const leastHosts, mostHosts = 5, 200
+// leastHosts are one with a master, a frontend and a NATS server, and two nodes: one is replaced.
+const leastHosts, mostHosts = 3, 200
 
 func main() {
 	var o options
 	flag.StringVar(&o.program, "program", "bin/pigeon", "the pigeon to install")
-	flag.IntVar(&o.hosts, "hosts", 24, "hosts, 5 to 200")
+	flag.IntVar(&o.hosts, "hosts", 24, "hosts, 3 to 200; from 5 on, three have masters, frontends and NATS servers")
 	flag.DurationVar(&o.delay, "delay", 250*time.Microsecond, "delay of each packet that leaves a host")
 	flag.StringVar(&o.security, "security", "tls", "tls or insecure")
 	flag.StringVar(&o.ansible, "ansible", "", "ansible-playbook, which installs in place of 'pigeon cluster apply'")

@@ -50,9 +50,9 @@ func (s *steps) replays(ctx context.Context) error {
 // hosts, in separate groups as far as there are nodes for them.
 func (s *steps) writeReplayInventory(nodes, slots int) (string, error) {
 	var b bytes.Buffer
-	groups := min(chiefs, nodes)
+	groups := min(s.chiefs(), nodes)
 	fmt.Fprintf(&b, "cluster: replay\nsecurity: %s\nssh: {config: %s}\n%shosts:\n", s.opts.security, s.bed.sshConfig(), s.runAs())
-	for i := 1; i <= chiefs; i++ {
+	for i := 1; i <= s.chiefs(); i++ {
 		if i <= groups {
 			fmt.Fprintf(&b, "  - {name: m%d, address: %s, roles: [master, frontend], group: %d}\n", i, addressOf(i), i-1)
 		} else {
@@ -107,7 +107,7 @@ func (s *steps) replay(ctx context.Context, inventory string) error {
 		return err
 	}
 	r := list[0]
-	if r.Completed != replayJobs || r.Failed != 0 || len(r.Hosts) != chiefs+len(s.nodes) || r.MessagesPerTask <= 0 || !(r.All.Queueing.P99 > 0) {
+	if r.Completed != replayJobs || r.Failed != 0 || len(r.Hosts) != s.chiefs()+len(s.nodes) || r.MessagesPerTask <= 0 || !(r.All.Queueing.P99 > 0) {
 		return fmt.Errorf("the replay: %+v", r)
 	}
 	fmt.Fprintf(os.Stdout, "replay: %d jobs, %d tasks on %d workers in %.1f s, with start and removal %.1f s; %s\n",
@@ -127,7 +127,7 @@ func (s *steps) sparkReplay(ctx context.Context, inventory string) error {
 		return err
 	}
 	r := list[0]
-	if r.Completed != replayJobs || r.Failed != 0 || len(r.Hosts) != chiefs+len(s.nodes) || r.MessagesPerTask <= 0 {
+	if r.Completed != replayJobs || r.Failed != 0 || len(r.Hosts) != s.chiefs()+len(s.nodes) || r.MessagesPerTask <= 0 {
 		return fmt.Errorf("the replay via Spark: %+v", r)
 	}
 	fmt.Fprintf(os.Stdout, "replay via Spark: %d jobs, %d tasks on %d workers in %.1f s, with start and removal %.1f s; %s\n",

@@ -22,8 +22,14 @@ type steps struct {
 	nodes   []string // names of the hosts that are nodes alone
 }
 
-// chiefs are the hosts with masters, frontends and NATS servers.
-const chiefs = 3
+// chiefs returns how many hosts have masters, frontends and NATS servers: three, with standbys,
+// where that leaves two nodes.
+func (s *steps) chiefs() int {
+	if s.opts.hosts < 5 {
+		return 1
+	}
+	return 3
+}
 
 // slots of each node.
 const slots = 2
@@ -34,7 +40,7 @@ func (s *steps) makeHosts(ctx context.Context) error {
 	}
 	for i := 1; i <= s.opts.hosts; i++ {
 		name := s.nameOf(i)
-		if i > chiefs {
+		if i > s.chiefs() {
 			s.nodes = append(s.nodes, name)
 		}
 		if err := s.bed.add(ctx, name, addressOf(i)); err != nil {
@@ -46,7 +52,7 @@ func (s *steps) makeHosts(ctx context.Context) error {
 
 // nameOf returns the name of the i-th host, from 1.
 func (s *steps) nameOf(i int) string {
-	if i > chiefs {
+	if i > s.chiefs() {
 		return fmt.Sprintf("n%d", i)
 	}
 	return fmt.Sprintf("m%d", i)
@@ -66,7 +72,7 @@ func (s *steps) writeInventory() error {
 		as = ", node: {run_as: " + person + "}"
 	}
 	fmt.Fprintf(&b, "cluster: bed\nsecurity: %s\nservice_manager: none\nssh: {config: %s}\nsettings: {nats: {max_store: 1073741824}%s}\nhosts:\n", s.opts.security, s.bed.sshConfig(), as)
-	for i := 1; i <= chiefs; i++ {
+	for i := 1; i <= s.chiefs(); i++ {
 		fmt.Fprintf(&b, "  - {name: m%d, address: %s, roles: [nats, master, frontend]}\n", i, addressOf(i))
 	}
 	for _, n := range s.nodes {
