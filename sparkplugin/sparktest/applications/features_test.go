@@ -21,6 +21,7 @@ func featureList() []feature {
 		{"executors on request", "killExecutor, requestExecutors", inBoth, request},
 		{"speculation", "a hanging attempt is overtaken by one on the other node", inBoth, speculation},
 		{"pools", "FAIR: the later, short job ends first; FIFO: it does not", inGrants, pools},
+		{"classes of queries", "of DataFrames, SQL, JDBC and Connect: the thread's, the pool's and the session's precede the application's", inGrants, classesOfQueries},
 		{"cancellation", "of a job group: tasks end, their slots serve the next job", inBoth, cancellation},
 		{"task.cpus", "spark.task.cpus=2: one task at a time in an executor of two cores, a slot each; on 4.3 also 1.5", inGrants, taskCPUs},
 		{"fetch failure", "shuffle files lost under a running executor: the stage runs again", inBoth, fetchFailure},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/sparkplugin/sparktest"
 )
 
@@ -24,6 +25,30 @@ func pools(t *testing.T, s sparktest.Spark, mode string) {
 			c.Clean(t)
 		})
 	}
+}
+
+// Of an application that is long; the lines of Connect are there where its Python has gRPC.
+func classesOfQueries(t *testing.T, s sparktest.Spark, mode string) {
+	c := sparktest.Start(t, sparktest.Options{})
+	job := featureJob("classes.py", mode, "spark.pigeon.class=long", "spark.pigeon.pool.quick.class=short", "spark.sql.adaptive.enabled=false")
+	job.Args = []string{"http://" + c.HTTP(cluster.Frontend, 0)}
+	d := c.Run(t, s, job)
+	wellEnded(t, d)
+	expected := []string{
+		"= application long",
+		"= spark.pigeon.class rdd short", "= spark.pigeon.class dataframe short",
+		"= spark.scheduler.pool rdd short", "= spark.scheduler.pool dataframe short",
+		"= afterwards long",
+		"= SET short", "= another session long", "= RESET long",
+		"= JDBC long", "= JDBC pool short", "= JDBC SET short",
+		"= Connect long", "= Connect SET short",
+	}
+	answers := said(d.Stdout())
+	if len(answers) == len(expected)-2 {
+		expected = expected[:len(answers)]
+	}
+	equal(t, expected, answers)
+	c.Clean(t)
 }
 
 func cancellation(t *testing.T, s sparktest.Spark, mode string) {

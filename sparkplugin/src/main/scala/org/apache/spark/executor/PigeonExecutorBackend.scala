@@ -1,5 +1,6 @@
 package org.apache.spark.executor
 
+import java.lang.management.ManagementFactory
 import java.nio.ByteBuffer
 import java.util.concurrent.{Executors, TimeUnit}
 
@@ -56,6 +57,8 @@ private[spark] class PigeonExecutorBackend(
     // From here on the driver counts the cores: before that, a grant would find none.
     case CoarseGrainedExecutorBackend.RegisteredExecutor =>
       super.receive(CoarseGrainedExecutorBackend.RegisteredExecutor)
+      val uptime = ManagementFactory.getRuntimeMXBean.getUptime
+      driver.foreach(_.send(Started(arguments.executorId, TimeUnit.MILLISECONDS.toNanos(uptime))))
       link.start()
       sweeper.scheduleWithFixedDelay(
         () => sweep(),

@@ -3,8 +3,8 @@ package org.pigeonsched.spark.classes
 import org.pigeonsched.spark.JobClass
 
 /**
- * Chooses the class of a stage. The first of these that is set decides: the job's local property,
- * the setting of its pool, the setting of the application, an estimate given by the user, the
+ * Chooses the class of a stage. The first of these that is set decides: the job's local property
+ * (which in SQL is what the session sets), the setting of its pool, the setting of the application, an estimate given by the user, the
  * durations of earlier runs; else it is short.
  */
 object ClassChoice {
@@ -42,7 +42,7 @@ object ClassChoice {
     val estimate = if (f.estimateNanos > 0) f.estimateNanos else f.history.fold(0L)(_._1)
     def configured(name: String, setting: String, source: String) =
       Choice(JobClass.of(name, setting), estimate, derived = false, s"$source sets it ($setting)")
-    f.property.map(configured(_, Property, "a local property of the job"))
+    f.property.map(configured(_, Property, "the job's thread or session"))
       .orElse(f.poolClass.map(configured(_, poolSetting(f.pool.getOrElse("default")), "its pool")))
       .orElse(f.application.map(configured(_, Property, "the application's configuration")))
       .orElse(if (f.estimateNanos > 0) Some(estimated(f)) else None)

@@ -21,11 +21,11 @@ final class Progress {
     if (running.size < Progress.MaxRunning) running(task) = since
 
   /**
-   * Returns the duration of the task; None if it failed, which indicates little about the others,
-   * or if its time did not count yet.
+   * Returns the duration of the task; None if it is not telling: a failed one indicates little
+   * about the others, and one of a cold executor also loaded code.
    */
-  def ended(task: Long, now: Long, successful: Boolean): Option[Long] = {
-    val took = running.remove(task).map(now - _).filter(_ > 0 && successful)
+  def ended(task: Long, now: Long, telling: Boolean): Option[Long] = {
+    val took = running.remove(task).map(now - _).filter(_ > 0 && telling)
     took.foreach(finished.add)
     took
   }

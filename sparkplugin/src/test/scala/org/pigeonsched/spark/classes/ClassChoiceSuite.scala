@@ -55,11 +55,11 @@ class ClassChoiceSuite extends AnyFunSuite {
     p.started(1, 0)
     p.started(2, 0)
     assert(p.median(100 * second).isEmpty)
-    assert(p.ended(1, 100 * second, successful = true).nonEmpty)
+    assert(p.ended(1, 100 * second, telling = true).nonEmpty)
     assert(p.median(101 * second).isEmpty)
     p.started(3, 101 * second)
     assert(p.median(102 * second).isEmpty, "one that has just begun is no third")
-    assert(p.ended(3, 103 * second, successful = true).nonEmpty)
+    assert(p.ended(3, 103 * second, telling = true).nonEmpty)
     assert(p.median(103 * second).contains(100 * second))
   }
 
@@ -67,19 +67,30 @@ class ClassChoiceSuite extends AnyFunSuite {
     val p = new Progress
     (1L to 3L).foreach(p.started(_, 0))
     assert(p.median(5 * second).contains(5 * second))
-    assert(p.ended(1, 6 * second, successful = true).contains(6 * second))
-    assert(p.ended(2, 6 * second, successful = false).isEmpty)
-    assert(p.ended(2, 7 * second, successful = true).isEmpty)
+    assert(p.ended(1, 6 * second, telling = true).contains(6 * second))
+    assert(p.ended(2, 6 * second, telling = false).isEmpty)
+    assert(p.ended(2, 7 * second, telling = true).isEmpty)
   }
 
   test("the warm-up of an executor does not count as work of its first tasks") {
     val (w, p) = (new WarmUp, new Progress)
     (1L to 4L).foreach(p.started(_, w.since("1", 0)))
     assert(p.median(WarmUp.Nanos).isEmpty)
-    assert(p.ended(1, WarmUp.Nanos - 1, successful = true).isEmpty, "nor is it remembered")
+    assert(p.ended(1, WarmUp.Nanos - 1, telling = true).isEmpty, "nor is it remembered")
     assert(p.median(WarmUp.Nanos + second).contains(second), "but what follows is")
     w.done("1")
-    assert(w.since("1", 7) == 7 && w.since("2", 7) == 7 + WarmUp.Nanos)
+    assert(w.isWarm("1") && w.since("1", 7) == 7 && w.since("2", 7) == 7 + WarmUp.Nanos)
+    w.lost("1")
+    assert(!w.isWarm("1") && w.since("1", 7) == 7 + WarmUp.Nanos)
+  }
+
+  test("on a busy machine the warm-up is as long as the start of the executor lets expect") {
+    val w = new WarmUp
+    Seq(1L -> WarmUp.Nanos, 8L -> 24 * second, 100L -> WarmUp.MostNanos).foreach {
+      case (seconds, allowance) =>
+        w.startedIn("1", seconds * second)
+        assert(w.since("1", 7) == 7 + allowance)
+    }
     w.lost("1")
     assert(w.since("1", 7) == 7 + WarmUp.Nanos)
   }

@@ -63,6 +63,8 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
   private def levelOf(m: TaskSetManager): Option[StageLevel] =
     stages.get((m.taskSet.stageId, m.taskSet.stageAttemptId))
 
+  def executorStartedIn(executor: String, nanos: Long): Unit = warmUp.startedIn(executor, nanos)
+
   def arrived(executor: String, grants: Seq[Grant], now: Long): Unit =
     grants.filter(g => held.arrived(executor, hold(g, now, kept = false))).foreach { g =>
       metrics.arrived.inc()
@@ -102,7 +104,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
     val level = levelOf(m)
     level.foreach { l =>
       l.progress.started(task, warmUp.since(executor, now))
-      running(task) = Running(l, executor)
+      running(task) = Running(l, executor, warmUp.isWarm(executor))
     }
     level.flatMap(l => held.take(executor, l.kind, l.name)).foreach { h =>
       (if (h.kept) metrics.reused else metrics.bound).inc()
@@ -116,7 +118,7 @@ private[spark] final class Demand(sc: SparkContext, settings: Settings) extends 
 
   def ended(task: Long, now: Long, successful: Boolean): Unit = running.remove(task).foreach { r =>
     if (successful) warmUp.done(r.executor)
-    r.level.progress.ended(task, now, successful).foreach { nanos =>
+    r.level.progress.ended(task, now, successful && r.warm).foreach { nanos =>
       r.level.key.foreach(classes.history.took(_, nanos))
     }
   }
@@ -182,7 +184,7 @@ private[spark] object Demand {
     def warnWaiting(level: String, seconds: Long): Unit
   }
 
-  private final case class Running(level: StageLevel, executor: String)
+  private final case class Running(level: StageLevel, executor: String, warm: Boolean)
 
   val DefaultCutoffNanos: Long = 1000L * 1000 * 1000
 

@@ -1,8 +1,10 @@
 package org.apache.spark.scheduler.cluster.pigeon
 
+import java.util.{LinkedHashMap => LruMap, Map => JavaMap}
+
 import scala.collection.mutable
 
-import org.pigeonsched.spark.link.ExecutorState
+import org.pigeonsched.spark.link.{ExecutorState, Wanted}
 
 /**
  * The states of the executors as the daemons report them, for log messages and decisions. Safe for
@@ -11,8 +13,12 @@ import org.pigeonsched.spark.link.ExecutorState
 private[spark] final class ExecutorTable {
 
   private val alive = mutable.LinkedHashMap[String, ExecutorState]()
-  private val ended = mutable.Set[String]()
-  private val lost = mutable.Set[String]()
+  // How those that are alive no more went: true where the daemons reported the end. Reports are
+  // repeated only for a while, so the oldest are forgotten.
+  private val gone = new LruMap[String, Boolean] {
+    override def removeEldestEntry(eldest: JavaMap.Entry[String, Boolean]): Boolean =
+      size > ExecutorTable.MostGone
+  }
   private var waitingReason = ""
 
   /**
@@ -26,8 +32,8 @@ private[spark] final class ExecutorTable {
       fresh
     } else if (state.exited) {
       alive.remove(state.id)
-      ended.add(state.id)
-    } else if (ended(state.id) || lost(state.id)) false
+      !gone.put(state.id, true)
+    } else if (gone.containsKey(state.id)) false
     else {
       waitingReason = ""
       !alive.put(state.id, state).exists(_.state == state.state)
@@ -40,9 +46,11 @@ private[spark] final class ExecutorTable {
    */
   def lose(id: String): Boolean = synchronized {
     alive.remove(id)
-    lost.add(id)
-    !ended(id)
+    !gone.putIfAbsent(id, false)
   }
+
+  /** How many executors it remembers that are alive no more. */
+  def remembered: Int = synchronized(gone.size)
 
   def aliveIds: Set[String] = synchronized(alive.keySet.toSet)
 
@@ -54,4 +62,10 @@ private[spark] final class ExecutorTable {
     val waits = if (waitingReason.isEmpty) "" else s"; another one waits: $waitingReason"
     s"$running executors run$yet, ${alive.size - running} start$waits"
   }
+}
+
+private[spark] object ExecutorTable {
+
+  /** As many as an application may have at a time. */
+  val MostGone: Int = Wanted.MaxExecutors
 }

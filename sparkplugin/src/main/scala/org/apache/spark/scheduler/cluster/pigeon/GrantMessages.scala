@@ -6,6 +6,9 @@ import org.pigeonsched.spark.grants.Grant
 // direction keep their order, also among Spark's own: a Bind arrives before its task, a Kept before
 // the status update of the task that left the slot.
 
+/** Executor to driver, before its first grants: so long its process took to be ready. */
+private[spark] final case class Started(executorId: String, nanos: Long)
+
 /** Executor to driver: these slots may be used. */
 private[spark] final case class Granted(executorId: String, grants: Seq[Grant])
 

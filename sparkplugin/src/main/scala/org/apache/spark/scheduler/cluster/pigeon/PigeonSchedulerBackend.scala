@@ -155,6 +155,8 @@ private[spark] class PigeonSchedulerBackend(
     override def receive: PartialFunction[Any, Unit] = grants.orElse(super.receive)
 
     private def grants: PartialFunction[Any, Unit] = {
+      case Started(executor, nanos) =>
+        if (isExecutorActive(executor)) scheduler.executorStartedIn(executor, nanos)
       case Granted(executor, batch) =>
         if (isExecutorActive(executor)) {
           scheduler.granted(executor, batch)

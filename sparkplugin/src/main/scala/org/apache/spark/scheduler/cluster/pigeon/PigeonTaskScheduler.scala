@@ -25,6 +25,9 @@ private[spark] class PigeonTaskScheduler(sc: SparkContext, val settings: Setting
   /** Guarded by this. */
   val demand = new Demand(sc, settings)
 
+  def executorStartedIn(executor: String, nanos: Long): Unit =
+    synchronized(demand.executorStartedIn(executor, nanos))
+
   def granted(executor: String, grants: Seq[Grant]): Unit =
     synchronized(demand.arrived(executor, grants, now))
 

@@ -7,7 +7,8 @@ import org.apache.spark.scheduler.Stage
 /**
  * Identifies a stage that is run again: by the place in the program that called it and the shape of
  * its plan up to its shuffles. Queries typed into a SQL shell all have the same call site; the
- * shape distinguishes them.
+ * shape distinguishes them. Under Spark Connect the call site is the request, which has an id of its
+ * own each time: there only the shape counts.
  */
 private[spark] object StageKey {
 
@@ -16,9 +17,15 @@ private[spark] object StageKey {
 
   /** Returns a text of bounded length, the same for the same stage of two jobs. */
   def of(stage: Stage): String =
-    s"${stage.name}|${stage.getClass.getSimpleName}" +
-      s"|${Integer.toHexString(shape(stage.rdd).hashCode)}" +
-      s"|${Integer.toHexString(stage.details.hashCode)}"
+    callSite(stage.name, stage.details) + s"|${stage.getClass.getSimpleName}" +
+      s"|${Integer.toHexString(shape(stage.rdd).hashCode)}"
+
+  /** The place in the program, as far as it is the same in each run. */
+  def callSite(name: String, details: String): String =
+    if (name.startsWith(Connect)) Connect else s"$name|${Integer.toHexString(details.hashCode)}"
+
+  // How Spark Connect names the stages of a request.
+  private val Connect = "Spark Connect"
 
   private def shape(last: RDD[_]): String = {
     val text = new StringBuilder

@@ -15,7 +15,10 @@ private[spark] final class Wiring extends ExternalClusterManager {
     val settings = Settings.of(sc.conf)
     // Waiting for a better slot than the granted one costs more than it gains: a grant that is not
     // used at once goes to another application. In coarse mode executors keep their slots.
-    if (settings.grants) sc.conf.setIfMissing("spark.locality.wait", "0s")
+    if (settings.grants) {
+      sc.conf.setIfMissing("spark.locality.wait", "0s")
+      SessionSettings.install(sc.conf)
+    }
     new PigeonTaskScheduler(sc, settings)
   }
 

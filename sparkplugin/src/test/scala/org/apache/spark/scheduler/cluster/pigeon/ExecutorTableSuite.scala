@@ -27,6 +27,17 @@ class ExecutorTableSuite extends AnyFunSuite {
     assert(!table.lose("1"))
   }
 
+  test("of executors that are gone a bounded number is remembered") {
+    val table = new ExecutorTable
+    val n = 2 * ExecutorTable.MostGone
+    (1 to n).foreach { i =>
+      table.update(state(s"$i", "running"))
+      if (i % 2 == 0) table.update(state(s"$i", "exited")) else table.lose(s"$i")
+    }
+    assert(table.remembered == ExecutorTable.MostGone && table.aliveIds.isEmpty)
+    assert(!table.update(state(s"$n", "exited")) && !table.update(state(s"$n", "running")))
+  }
+
   test("the summary tells executors that the driver can use from those whose process only runs") {
     val table = new ExecutorTable
     Seq("1" -> "running", "2" -> "running", "3" -> "starting").foreach {

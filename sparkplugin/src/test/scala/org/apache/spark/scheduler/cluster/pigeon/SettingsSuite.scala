@@ -67,6 +67,30 @@ class SettingsSuite extends AnyFunSuite {
     assert(set.registerMillis == 0 && Settings.of(conf()).registerMillis == 7000)
   }
 
+  test("a task of a part of a processor is for mode coarse, where Spark has such tasks") {
+    def of(cpus: String, mode: String): Settings =
+      Settings.of(conf("spark.task.cpus" -> cpus, Settings.Mode -> mode))
+    if (SparkShim.decimalCpus) {
+      of("1.5", "grants")
+      of("0.5", "coarse")
+      assert(intercept[Refusal](of("0.5", "grants")).getMessage.contains("spark.pigeon.mode=coarse"))
+    } else Seq("grants", "coarse").foreach(m => intercept[Refusal](of("1.5", m)))
+    Seq("1" -> 1, "1.5" -> 2, "2" -> 2, "2.01" -> 3).foreach { case (cpus, cores) =>
+      assert(SparkSettings.coresPerTask(conf("spark.task.cpus" -> cpus)) == cores)
+    }
+    assert(SparkSettings.coresPerTask(conf()) == 1)
+  }
+
+  test("where the application has a class, Spark SQL is told once to keep it out of sessions") {
+    val mine = classOf[SessionSettings].getName
+    val c = conf("spark.pigeon.priority" -> "1", "spark.sql.extensions" -> "a.B")
+    (1 to 2).foreach(_ => SessionSettings.install(c))
+    assert(c.get("spark.sql.extensions") == s"a.B,$mine")
+    val none = conf("spark.pigeon.owner" -> "x")
+    SessionSettings.install(none)
+    assert(!none.contains("spark.sql.extensions"))
+  }
+
   test("an estimate without a unit is milliseconds, as a cutoff is") {
     assert(Settings.nanos("7", "s", "") == 7000000L && Settings.nanos("7us", "s", "") == 7000L)
     assert(Settings.nanos("999999999999999s", "s", "") == Long.MaxValue)
