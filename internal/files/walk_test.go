@@ -2,16 +2,18 @@ package files_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// TestWalk: the order is that of the names, links are not followed, and a name that is no UTF-8 is
+// TestWalk: links are not followed, and a name that is no UTF-8 is
 // one like others, of a folder too.
 func TestWalk(t *testing.T) {
 	root := t.TempDir()
@@ -26,7 +28,8 @@ func TestWalk(t *testing.T) {
 	if err := files.Walk(in, func(name string, _ fs.FileInfo) error { names = append(names, name); return nil }); err != nil {
 		t.Error(err)
 	}
-	if want := []string{"a", "b", "b/caf\xe9", "b/caf\xe9/menu", "b.c"}; !slices.Equal(names, want) {
+	slices.Sort(names)
+	if want := []string{"a", "b", "b.c", "b/caf\xe9", "b/caf\xe9/menu"}; !slices.Equal(names, want) {
 		t.Errorf("walked %q, want %q", names, want)
 	}
 	if n := files.Size(in, "b", "b.c", "none"); n != 8 {
@@ -47,5 +50,29 @@ func TestWalkOfNestedFolders(t *testing.T) {
 	visited := 0
 	if err := files.Walk(in, func(string, fs.FileInfo) error { visited++; return nil }); !errors.Is(err, files.ErrTooDeep) || visited > 300 {
 		t.Errorf("visited %d: %v", visited, err)
+	}
+}
+
+// A walk holds a few names of a folder, however many the folder has.
+func TestWalkHoldsFewNames(t *testing.T) {
+	root := t.TempDir()
+	for i := range 5000 {
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("%0200d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, err := os.OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := files.Walk(in, func(string, fs.FileInfo) error { return fs.SkipAll }); !errors.Is(err, fs.SkipAll) {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 500_000 {
+		t.Errorf("%d bytes were allocated for the first of 5,000 names of 200 bytes", got)
 	}
 }

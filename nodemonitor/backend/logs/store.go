@@ -57,6 +57,7 @@ type Store struct {
 	pending []*entry // ended and not measured yet, or forgotten meanwhile
 	stats   Stats
 	spares  spares
+	lists   []string // that are made, each with the user of the attempt
 	evicted evicted
 	// The job whose folder was made, or found, last.
 	madeJob sched.JobID

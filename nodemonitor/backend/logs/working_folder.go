@@ -1,30 +1,43 @@
 package logs
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// maxListed bounds the files and folders of an attempt's working folder that are listed.
-const maxListed = 10_000
+// Bounds of the list of what is in an attempt's working folder, and of the lists that are made at a time.
+const (
+	maxListed   = 10_000 // files and folders
+	maxListText = 4 << 20
+	maxLists    = 4
+	maxListsOf  = 2 // one user
+)
 
 // errTooMany is the error of a list that would be too long.
-var errTooMany = fmt.Errorf("it holds more than %d files and folders", maxListed)
+var errTooMany = fmt.Errorf("it holds more than %d files and folders, or its list has more than %d bytes", maxListed, maxListText)
 
 // List returns a piece of the list of the regular files in an attempt's working folder, as Read
-// does of a stream: a JSON object of [api.TaskFile] a line, in the order of a walk. It leaves out
+// does of a stream: a JSON object of [api.TaskFile] a line, in the order of the paths. It leaves out
 // whatever is not a regular file, and files that do not belong to the user of the folder. Names that
 // are not UTF-8 are only counted, in a last line.
 func (s *Store) List(id sched.AttemptID, offset int64, limit int) (Chunk, error) {
+	end, err := s.beginList(id)
+	if err != nil {
+		return Chunk{}, err
+	}
+	defer end()
 	return s.ofFolder(id, offset, limit, "listing its files", func(in *os.Root, owner int, c *Chunk) error {
 		text, err := listing(in, owner)
 		c.Size = int64(len(text))
@@ -32,6 +45,35 @@ func (s *Store) List(id sched.AttemptID, offset int64, limit int) (Chunk, error)
 		c.Data = text[from:min(from+readLimit(limit), c.Size)]
 		return err
 	})
+}
+
+// beginList counts a list that is made, until end is called, or refuses one too many.
+func (s *Store) beginList(id sched.AttemptID) (end func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := ""
+	if e := s.jobs[id.Job][id]; e != nil {
+		user = e.user
+	}
+	own := 0
+	for _, u := range s.lists {
+		if u == user {
+			own++
+		}
+	}
+	if len(s.lists) >= maxLists || own >= maxListsOf {
+		return nil, &api.Error{
+			Problem: api.Busy, Subject: "attempt " + id.String(), Tried: "listing its files", RetryAfter: 100 * time.Millisecond,
+			What: fmt.Sprintf("its node makes as many lists as it does at a time (%d, and %d of one user)", maxLists, maxListsOf), Next: "try again",
+		}
+	}
+	s.lists = append(s.lists, user)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		i := slices.Index(s.lists, user)
+		s.lists = slices.Delete(s.lists, i, i+1)
+	}, nil
 }
 
 // ReadFile returns a piece of a regular file in an attempt's working folder, as Read does of a
@@ -134,32 +176,40 @@ func (s *Store) folderOf(id sched.AttemptID) (in *os.Root, owner int, err error)
 
 // listing returns the list of the files in a folder.
 func listing(in *os.Root, owner int) ([]byte, error) {
-	var text []byte
 	if in == nil {
-		return text, nil
+		return nil, nil
 	}
-	seen, unnamed := 0, 0
+	var list []api.TaskFile
+	seen, unnamed, size := 0, 0, 0
 	err := files.Walk(in, func(name string, info fs.FileInfo) error {
-		if seen++; seen > maxListed {
+		seen++
+		size += len(name)
+		switch {
+		case seen > maxListed || size > maxListText:
 			return errTooMany
-		}
-		if !info.Mode().IsRegular() || files.Owner(info) != owner {
-			return nil // a link of another user's file
-		}
-		if !fs.ValidPath(name) {
+		case !info.Mode().IsRegular() || files.Owner(info) != owner: // a link of another user's file
+		case !fs.ValidPath(name):
 			unnamed++
-			return nil
+		default:
+			list = append(list, api.TaskFile{Path: name, Size: info.Size(), Executable: info.Mode()&0o100 != 0})
 		}
-		line, err := json.Marshal(api.TaskFile{Path: name, Size: info.Size(), Executable: info.Mode()&0o100 != 0})
-		text = append(append(text, line...), '\n')
-		return err
+		return nil
 	})
-	if unnamed > 0 && err == nil {
-		var line []byte
-		line, err = json.Marshal(api.UnlistedFiles{Unlisted: unnamed})
-		text = append(append(text, line...), '\n')
+	if err != nil {
+		return nil, err
 	}
-	return text, err
+	slices.SortFunc(list, func(a, b api.TaskFile) int { return strings.Compare(a.Path, b.Path) })
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	for i := range list {
+		if err = errors.Join(err, out.Encode(&list[i])); text.Len() > maxListText {
+			return nil, errTooMany
+		}
+	}
+	if unnamed > 0 {
+		err = errors.Join(err, out.Encode(api.UnlistedFiles{Unlisted: unnamed}))
+	}
+	return text.Bytes(), err
 }
 
 // openBelow opens a regular file below a folder. Nothing on the way is a link.

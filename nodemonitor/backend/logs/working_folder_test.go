@@ -232,3 +232,40 @@ func refusedAs(err error, p api.Problem) bool {
 	e, ok := errors.AsType[*api.Error](err)
 	return ok && e.Problem == p && e.What != "" && e.Next != ""
 }
+
+// Few lists are made at a time, and fewer of one user: a list takes memory.
+func TestListsAtATime(t *testing.T) {
+	s, _ := open(t, Config{})
+	users := []string{"alice", "bob", "carol"}
+	for i, user := range users {
+		writeFor(t, s, user, attempt(int32(i), 1), 10)
+	}
+	busy := func(user int) bool {
+		_, err := s.List(attempt(int32(user), 1), 0, 0)
+		if err != nil && !refusedAs(err, api.Busy) {
+			t.Error(err)
+		}
+		return err != nil
+	}
+	var ends []func()
+	for _, user := range []int32{0, 0, 1, 1} {
+		if busy(int(user)) {
+			t.Errorf("%s is refused while %d lists are made", users[user], len(ends))
+		}
+		end, err := s.beginList(attempt(user, 1))
+		must(t, err)
+		ends = append(ends, end)
+		if own := len(ends) == 2; own && (!busy(0) || busy(1)) {
+			t.Error("who has two lists made is not refused, or another user is")
+		}
+	}
+	if !busy(2) {
+		t.Error("a fifth list is made")
+	}
+	for _, end := range ends {
+		end()
+	}
+	if busy(0) || busy(2) || len(s.lists) != 0 {
+		t.Errorf("refused when no list is made; %q are left", s.lists)
+	}
+}
