@@ -143,7 +143,7 @@ bench: build ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 bench-reuther: build ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
 	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
 
-PEERS ?= floor,pigeon,pigeon-dir,pigeon-dev,pigeon-ahead,pigeon-dev-ahead,xargs,parallel,task-spooler,asynq,river
+PEERS ?= floor,pigeon,pigeon-dir,pigeon-dev,xargs,parallel,task-spooler,asynq,river
 BATCH_PEERS ?= floor,pigeon,slurm,gridengine
 peers: build bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (an hour on a quiet machine)
 	sh tools/peers.sh

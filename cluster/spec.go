@@ -55,9 +55,6 @@ type Spec struct {
 	Groups []int
 	// Slots of each node; default 1.
 	Slots int
-	// ShortStartsBelow is the setting short_starts_below of each node. Nodes of one process share a guard, which
-	// counts the processes of all of them.
-	ShortStartsBelow int
 	// Frontends; default 1. They are named frontend-0, frontend-1, ...
 	Frontends int
 
@@ -271,7 +268,7 @@ func (s *Spec) node(p places, group, number int, host string) nodemonitor.Config
 	c.ID = nodeName(group, number)
 	c.Group = min(group, len(p.masters)-1)
 	c.Slots, c.Master, c.NATS, c.Record, c.OTLP = s.Slots, p.masters[c.Group], p.nats, s.Record, s.OTLP
-	c.Reserved, c.ShortStartsBelow = s.Reserved, s.ShortStartsBelow
+	c.Reserved = s.Reserved
 	c.Listen, c.InternalListen = host+":0", host+":0"
 	if s.Network != nil && !s.Earlier { // hosts that are this machine all the same: everything here is the caller's
 		c.RunAs, c.AllowRoot = accounts.Daemon, true

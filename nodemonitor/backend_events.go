@@ -2,6 +2,7 @@ package nodemonitor
 
 import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backends"
 )
 
@@ -20,6 +21,9 @@ func (e backendEvents) SlotGone(s app.Slot, reason string) {
 
 // DiskChanged implements backends.Events.
 func (e backendEvents) DiskChanged(fault string) { e.n.do(func() { e.n.diskChanged(fault) }) }
+
+// GuardChanged implements backends.Events.
+func (e backendEvents) GuardChanged(h guard.Health) { e.n.do(func() { e.n.guardChanged(h) }) }
 
 // ServesChanged implements backends.Events.
 func (e backendEvents) ServesChanged() {

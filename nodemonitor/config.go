@@ -38,7 +38,6 @@ type Config struct {
 	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
 	MinFreeDisk      int64         `mapstructure:"min_free_disk" doc:"bytes of the disk of work_dir below which the node takes nothing new, by itself, until they are free again; 0: 64 MiB, or a twentieth of a smaller disk"`
 	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks and executors at a time, at least as many as slots; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
-	ShortStartsBelow int           `mapstructure:"short_starts_below" doc:"processes that run before a short exec task waits, in its slot, for the end of another one, whose place it takes in that moment; at most a quarter as many wait as short tasks run, and long tasks never. For tasks of less than a second: a quarter more slots than this. 0: none waits"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`
@@ -100,7 +99,6 @@ func (c Config) Validate() error {
 		daemon.Refuse("stage_cache", c.StageCache < 1, "use 1 byte or more"),
 		daemon.Refuse("min_free_disk", c.MinFreeDisk < 0, "use 1 byte or more, or 0 for 64 MiB or a twentieth of a smaller disk"),
 		daemon.Refuse("max_processes", c.MaxProcesses < max(c.Slots, 1), c.processRule()),
-		daemon.Refuse("short_starts_below", c.ShortStartsBelow < 0 || c.ShortStartsBelow > 0 && c.ShortStartsBelow >= c.Slots, "use a number below slots, or 0 (no task waits)"),
 		daemon.Refuse("max_results", c.MaxResults < 1 || c.MaxResults > 1<<30, "use 1 to 1073741824"),
 		daemon.Refuse("max_result_bytes", c.MaxResultBytes < 1, "use 1 byte or more"),
 		daemon.Refuse("frontend_forget", c.FrontendForget < time.Minute, "use 1m or more; its results are lost then"),

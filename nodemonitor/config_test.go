@@ -90,9 +90,7 @@ func TestPolicySettings(t *testing.T) {
 		"memory":     func(c *Config) { c.Memory = -1 },
 		"local_dirs": func(c *Config) { c.LocalDirs = []string{"disk1"} },
 		"max_processes: use 16 or more, a process for each of the slots": func(c *Config) { c.Slots, c.MaxProcesses = 16, 15 },
-		"short_starts_below: use a number below slots":                   func(c *Config) { c.Slots, c.ShortStartsBelow = 16, 16 },
-		"short_starts_below":           func(c *Config) { c.ShortStartsBelow = -1 },
-		"max_processes: use 1 or more": func(c *Config) { c.Slots, c.MaxProcesses = 0, 0 },
+		"max_processes: use 1 or more":                                   func(c *Config) { c.Slots, c.MaxProcesses = 0, 0 },
 	} {
 		cfg := Default()
 		change(&cfg)

@@ -91,9 +91,7 @@ func (n *NodeMonitor) drainError(p api.Problem, o *wire.DrainOrder, what, next s
 func (n *NodeMonitor) drainReply() wire.DrainReply {
 	kept, _ := n.owner.results.Kept()
 	r := wire.DrainReply{State: n.drainState(), Running: n.owner.workers.Attempts() + n.backends.Applications().Present().Executors, Results: kept}
-	if fault := n.owner.diskFault; fault != "" {
-		r.Reason = "its disk does not take what tasks write: " + fault
-	}
+	r.Reason = n.owner.fault()
 	return r
 }
 
@@ -182,8 +180,8 @@ func (n *NodeMonitor) mayResume(order *wire.DrainOrder) error {
 	switch {
 	case o.stopping:
 		return n.drainError(api.Invalid, order, "its node monitor is stopping, and waits for what runs there", "start its node monitor again; resume the node then if it still drains")
-	case o.drain == nil && o.diskFault != "":
-		return &api.Error{Problem: api.Invalid, What: "it was not told to drain; it takes nothing because the disk of its work folder does not take what tasks write: " + o.diskFault, Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it; its disk is looked at once more", Next: "make room there, or repair it; the node takes tasks again by itself then"}
+	case o.drain == nil && o.fault() != "":
+		return &api.Error{Problem: api.Invalid, What: "it was not told to drain; it takes nothing because of a fault: " + o.fault(), Subject: fmt.Sprintf("node %q", n.cfg.ID), Tried: "resuming it; its disk is looked at once more", Next: "see docs/operations.md for that fault; the node takes tasks again by itself once it is over"}
 	case o.drain == nil:
 		return n.drainError(api.Invalid, order, "it is not draining and takes tasks already", "there is nothing to do")
 	}

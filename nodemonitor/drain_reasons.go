@@ -1,12 +1,17 @@
 package nodemonitor
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
+)
 
 // # Why a node takes nothing new
 //
 //	stopping   its node monitor waits for what runs, and then ends (stop_wait.go)
 //	drain      an operator has ordered it (drain.go)
 //	disk       the disk of its work folder does not take what tasks write (package disk)
+//	guard      what starts and kills its processes does not answer (package guard)
 //
 // They begin and end independently of each other. The node takes nothing new while any of them
 // holds, and the first of those that hold is the reason that others see.
@@ -19,8 +24,8 @@ func (n *NodeMonitor) whyNothingNew() string {
 		return fmt.Sprintf("node %s is stopping", n.cfg.ID)
 	case o.drain != nil:
 		return fmt.Sprintf("node %s is draining", n.cfg.ID)
-	case o.diskFault != "":
-		return fmt.Sprintf("node %s takes nothing: the disk of its work folder does not take what tasks write", n.cfg.ID)
+	case o.fault() != "":
+		return fmt.Sprintf("node %s takes nothing: %s", n.cfg.ID, o.fault())
 	}
 	return ""
 }
@@ -55,10 +60,33 @@ func (n *NodeMonitor) diskChanged(fault string) {
 	n.registration.SendSnapshot() // with the fault, which may be another one than before
 }
 
-// shownDiskFault returns the fault of the disk while it alone is why the node takes nothing new.
-func (n *NodeMonitor) shownDiskFault() string {
+// guardChanged is called with each change of the health of the guard.
+func (n *NodeMonitor) guardChanged(h guard.Health) {
+	if h.Fault != "" {
+		n.log.Warn("the guard of this node's processes is at fault; the node takes nothing new until it is not", "error", h.Fault)
+	} else {
+		n.log.Info("the guard of this node's processes answers again")
+	}
+	n.owner.guardFault = h.Fault
+	n.applyNothingNew()
+	n.registration.SendSnapshot()
+}
+
+// fault returns why the node takes nothing new by itself, "" when it does.
+func (o *owner) fault() string {
+	switch {
+	case o.diskFault != "":
+		return "the disk of its work folder does not take what tasks write: " + o.diskFault
+	case o.guardFault != "":
+		return o.guardFault
+	}
+	return ""
+}
+
+// shownFault returns the fault of the node while it alone is why the node takes nothing new.
+func (n *NodeMonitor) shownFault() string {
 	if o := n.owner; o.stopping || o.drain != nil {
 		return ""
 	}
-	return n.owner.diskFault
+	return n.owner.fault()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/relay"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/app"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/nodemonitor/inventory"
@@ -54,6 +55,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
 	m.watchDrain(func() bool { return false })
 	m.watchDisk(func() bool { return false })
+	m.watchGuard(func() guard.Health { return guard.Health{} })
 	m.watchLimits(func() string { return "" })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
@@ -67,12 +69,18 @@ func Metrics() *telemetry.Metrics {
 
 // watchDrain exports whether the node takes nothing new.
 func (m *metrics) watchDrain(draining func() bool) {
-	m.GaugeIf("draining", "1 while the node takes nothing new: it drains, is drained, waits for running tasks before it stops, or has a faulty disk.", draining)
+	m.GaugeIf("draining", "1 while the node takes nothing new: it drains, is drained, waits for running tasks before it stops, or has a faulty disk or guard.", draining)
 }
 
 // watchDisk exports whether the disk of the work folder is at fault.
 func (m *metrics) watchDisk(faulty func() bool) {
 	m.GaugeIf("disk_faulty", "1 while the disk of the work folder does not take what tasks write: the node takes nothing new until it does.", faulty)
+}
+
+// watchGuard exports the health of the guard.
+func (m *metrics) watchGuard(health func() guard.Health) {
+	m.GaugeIf("guard_faulty", "1 while the guard, which starts and kills the processes of tasks, does not answer: the node takes nothing new until it does.", func() bool { return health().Fault != "" })
+	m.CounterFunc("guard_faults_total", "How often the guard did not answer within two seconds, or ended without being told to.", func() float64 { return float64(health().Faults) })
 }
 
 // watchLimits exports how the limits of tasks are enforced.

@@ -155,7 +155,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 		return err
 	}
 	n.backends, err = backends.Open(backends.Config{
-		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, ShortStartsBelow: c.ShortStartsBelow, Grace: c.Grace,
+		Node: c.ID, Slots: c.Slots, Folder: c.workDir(os.TempDir()), Guard: deps.Guard, Accounts: as, RestartGrace: n.restart.grace, Owner: fmt.Sprintf("node %q of group %d of cluster %q", c.ID, c.Group, c.Cluster), MaxProcesses: c.MaxProcesses, Grace: c.Grace,
 		OutputLimit: c.OutputLimit, LogRetention: c.LogRetention, LogLimit: c.LogLimit, MaxBackends: c.MaxBackends, MaxMessages: c.MaxMessages,
 		MaxTaskProcesses: c.MaxTaskProcesses, LongWeight: c.longWeight(), ExecutorLimits: c.ExecutorLimits, Cgroup: c.Cgroup,
 		GrantLease: c.GrantLease, Policy: p.Name, NoProcesses: p.SingleMaster(), Events: backendEvents{n}, ToFrontends: n.toFrontends(), Fetch: n.fileKeeper, StageCache: c.StageCache, MinFreeDisk: c.MinFreeDisk, OnClose: n.life.OnClose, Log: n.log,
@@ -169,6 +169,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchLogs(n.backends.Logs().Stats)
 	n.metrics.watchDrain(n.draining.Load)
 	n.metrics.watchDisk(n.faulty.Load)
+	n.metrics.watchGuard(n.backends.GuardHealth)
 	e := n.backends.Enforces()
 	n.metrics.watchLimits(func() string { return e.By() })
 	n.log.Info("how the limits of tasks are enforced", "by", e.String())

@@ -60,6 +60,7 @@ type owner struct {
 	drain          *drain                      // nil while the node does not drain
 	stopping       bool                        // the node monitor waits for what runs, or kills it, and then ends
 	diskFault      string                      // of the work folder, "" while there is none
+	guardFault     string                      // likewise
 }
 
 // firstNumbers masks the part of a node's incarnation from which its results are numbered.

@@ -61,7 +61,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	}
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
 	h.Draining, _ = w.Draining()
-	h.StopsWhenEmpty, h.DiskFault = n.owner.stopping, n.shownDiskFault()
+	h.StopsWhenEmpty, h.DiskFault = n.owner.stopping, n.shownFault()
 	h.Present = n.backends.Applications().Present()
 	if n.owner.members != nil {
 		h.Highest = n.owner.members.Highest()
@@ -76,7 +76,7 @@ func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	s := &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: w.Describe(false)}
 	s.ListsKept = w.ListKept(s.Slots)
 	s.Draining, _ = w.Draining()
-	s.StopsWhenEmpty, s.DiskFault = n.owner.stopping, n.shownDiskFault()
+	s.StopsWhenEmpty, s.DiskFault = n.owner.stopping, n.shownFault()
 	s.Present = n.backends.Applications().Present()
 	return s
 }

@@ -48,8 +48,6 @@ var constructors = []struct {
 	{"pigeon", func(Options) Peer { return newPigeon() }},
 	{"pigeon-dir", func(Options) Peer { return newPigeonDir() }},
 	{"pigeon-dev", func(Options) Peer { return newPigeonDev() }},
-	{"pigeon-ahead", func(Options) Peer { return newPigeonAhead() }},
-	{"pigeon-dev-ahead", func(Options) Peer { return newPigeonDevAhead() }},
 	{"xargs", func(Options) Peer {
 		return &command{name: "xargs", from: "findutils", arguments: func(slots, each int) []string {
 			return []string{"-0", "-P", strconv.Itoa(slots), "-n", strconv.Itoa(each)}

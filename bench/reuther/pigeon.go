@@ -30,7 +30,6 @@ type pigeon struct {
 	name, about string
 	spec        cluster.Spec // without its size
 	folder      string       // of all tasks; "" for their own
-	ahead       bool         // a quarter more slots, whose tasks wait at the node for the end of another one
 
 	cluster  *cluster.Cluster
 	pool     *client.Pool
@@ -68,22 +67,6 @@ func newPigeonDev() *pigeon {
 	}
 }
 
-// newPigeonAhead is newPigeonDir on a node that is set for tasks of less than a second.
-func newPigeonAhead() Peer {
-	p := newPigeonDir()
-	p.name, p.ahead = "pigeon-ahead", true
-	p.about = "pigeon-dir with a quarter more slots, and `short_starts_below` of as many as programs run at a time: the next ones wait at the node for the end of another one"
-	return p
-}
-
-// newPigeonDevAhead is newPigeonDev on such a node.
-func newPigeonDevAhead() Peer {
-	p := newPigeonDev()
-	p.name, p.ahead = "pigeon-dev-ahead", true
-	p.about = "pigeon-dev with a quarter more slots, and `short_starts_below` as in pigeon-ahead"
-	return p
-}
-
 // Name implements Peer.
 func (p *pigeon) Name() string { return p.name }
 
@@ -95,9 +78,6 @@ func (p *pigeon) Describe(context.Context) (Description, error) {
 func (p *pigeon) Start(ctx context.Context, slots int) error {
 	spec := p.spec
 	spec.Groups, spec.Slots = []int{1}, slots
-	if more := slots / 4; p.ahead && more > 0 {
-		spec.Slots, spec.ShortStartsBelow = slots+more, slots
-	}
 	c, err := cluster.Start(ctx, spec)
 	if err != nil {
 		return err

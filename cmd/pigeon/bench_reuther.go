@@ -25,9 +25,7 @@ setting is --slots 1408 --work 240s --durations 1s,5s,30s,60s.
 
 The floor is as many goroutines as there are slots, which start the programs without a
 queue. pigeon-dir is Pigeon with one working folder for all tasks, as the other peers have it;
-pigeon-dev has all daemons in one process and no NATS server. pigeon-ahead and pigeon-dev-ahead are
-these two with a quarter more slots, whose tasks wait at the node (its setting short_starts_below):
-as many programs run at a time. The other peers are xargs, GNU parallel, task-spooler, the job
+pigeon-dev has all daemons in one process and no NATS server. The other peers are xargs, GNU parallel, task-spooler, the job
 queues asynq (on Redis) and River (on PostgreSQL), Slurm and Grid Engine. Each is started for the
 run on this machine alone, with its state in a temporary folder, and is gone afterwards. Peers that
 are not installed are left out, and named; "make peers" installs what there is.`,

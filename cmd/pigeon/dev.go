@@ -77,8 +77,6 @@ folder gets an authority, certificates and a token for you, made once and then k
   pigeon dev --owners-file owners.yaml                           shares and quotas of owners
   pigeon dev --data ./pigeon-data                                jobs outlive it
   pigeon dev --nats=false --groups 1 --nodes 1 --slots 16        programs on this machine only
-  pigeon dev --nats=false --groups 1 --nodes 1 --slots 20 --short-starts-below 16
-                                                                 the same, for programs of less than a second
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
   pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports
   pigeon dev --listen 10.0.0.5:20503 --secure ~/pigeon-secrets   for other machines too`,
@@ -117,7 +115,6 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.IntVar(&f.groups, "groups", 2, "groups, each with a master; policies without groups have one master in any case")
 	fs.IntVar(&f.nodes, "nodes", 4, "nodes, distributed evenly over the groups")
 	fs.IntVar(&s.Slots, "slots", 4, "slots of each node: tasks it runs at a time")
-	fs.IntVar(&s.ShortStartsBelow, "short-starts-below", 0, "processes that a node runs before a short program waits, in its slot, for the end of another one; fewer than --slots (0 = none waits)")
 	fs.Float64Var(&s.Reserved, "reserved", 0.10, "share of each group's slots that take short tasks only")
 	fs.DurationVar(&s.Cutoff, "cutoff", time.Second, "an estimated mean task duration up to this makes a job short")
 	fs.IntVar(&s.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")
@@ -172,8 +169,8 @@ func (f *devFlags) checkSettings() error {
 	s := &f.spec
 	m, n := master.Default(), nodemonitor.Default()
 	m.Policy, m.Cutoff, m.Reserved, m.Weight = s.Policy, s.Cutoff, s.Reserved, s.Weight
-	n.Policy, n.Cutoff, n.Reserved, n.Slots, n.ShortStartsBelow = s.Policy, s.Cutoff, s.Reserved, s.Slots, s.ShortStartsBelow
-	given := map[string]any{"policy": s.Policy, "cutoff": s.Cutoff, "reserved": s.Reserved, "weight": s.Weight, "slots": s.Slots, "short_starts_below": s.ShortStartsBelow}
+	n.Policy, n.Cutoff, n.Reserved, n.Slots = s.Policy, s.Cutoff, s.Reserved, s.Slots
+	given := map[string]any{"policy": s.Policy, "cutoff": s.Cutoff, "reserved": s.Reserved, "weight": s.Weight, "slots": s.Slots}
 	for _, fault := range []error{m.Validate(), n.Validate()} {
 		e, refused := errors.AsType[*config.FieldError](fault)
 		if !refused {

@@ -273,7 +273,6 @@ func TestDevRefuses(t *testing.T) {
 		{"dev --nodes 1 --groups 2", "--nodes 1"},
 		{"dev --slots 0", "--slots 0"},
 		{"dev --slots 100000", "--slots 100000: use a number"},
-		{"dev --slots 4 --short-starts-below 4", "--short-starts-below 4: use a number below slots, or 0 (no task waits); nothing was started"},
 		{"dev --policy nosuch", `--policy nosuch: policy "nosuch" is unknown`},
 		{"dev --policy kairos:cores=3", "a node of 4 slots cannot be divided"},
 		{"dev --reserved 2", "--reserved 2: use a share from 0 to below 1; nothing was started"},

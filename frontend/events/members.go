@@ -91,7 +91,7 @@ func (m *Members) applyNode(n *wire.MemberNode, first bool) (list []api.Event) {
 		if !first {
 			e := m.event(api.EventNodeDraining, api.SeverityInfo, n.Name, "takes nothing new: it drains")
 			if n.DiskFault != "" {
-				e = m.event(api.EventNodeDraining, api.SeverityWarning, n.Name, "takes nothing new until its disk takes what tasks write: "+n.DiskFault)
+				e = m.event(api.EventNodeDraining, api.SeverityWarning, n.Name, "takes nothing new until this is over: "+n.DiskFault)
 			}
 			list = append(list, e)
 		}

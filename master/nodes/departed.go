@@ -42,7 +42,7 @@ func (n *node) whyDraining() string {
 		return "its node monitor is stopping; it takes nothing new, and what runs there ends"
 	}
 	if n.diskFault != "" {
-		return "the disk of its work folder does not take what tasks write; the node takes tasks again by itself once it does: " + n.diskFault
+		return "it takes tasks again by itself once this is over: " + n.diskFault
 	}
 	return "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
 }

@@ -128,7 +128,7 @@ func TestReasonOfDrainingNode(t *testing.T) {
 
 	faulty := hello("a", 2, "h:1")
 	faulty.Draining, faulty.DiskFault = true, "no space left on device"
-	const disk = "the disk of its work folder does not take what tasks write; the node takes tasks again by itself once it does: "
+	const disk = "it takes tasks again by itself once this is over: "
 	if a, err := g.Hello(faulty); err != nil || a.Problem != "" {
 		t.Fatal(a, err)
 	}

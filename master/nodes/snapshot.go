@@ -97,7 +97,7 @@ func (t *Nodes) setDraining(n *node, draining, stopsWhenEmpty bool, diskFault st
 	}
 	n.draining, n.diskFault, n.since = draining, diskFault, t.cfg.Now()
 	if diskFault != "" {
-		t.cfg.Log.Warn("the disk of a node is at fault; the node takes nothing new until it is not", "node", n.ref.Name, "error", diskFault)
+		t.cfg.Log.Warn("a node has a fault; it takes nothing new until that is over", "node", n.ref.Name, "error", diskFault)
 	} else {
 		t.cfg.Log.Info("a node takes nothing new, or takes tasks again", "node", n.ref.Name, "draining", draining)
 	}

@@ -41,6 +41,8 @@ type Events interface {
 	// DiskChanged is called with a fault of the disk of the work folder, and with "" when it is over. A
 	// lock may be held: it may not call the Set.
 	DiskChanged(fault string)
+	// GuardChanged is called with each change of the health of the guard, likewise.
+	GuardChanged(guard.Health)
 }
 
 // Config is what a Set needs.
@@ -64,7 +66,6 @@ type Config struct {
 	LongWeight       int
 	Cgroup           string
 	ExecutorLimits   bool
-	ShortStartsBelow int // as package guard has it
 	LogRetention     time.Duration
 	LogLimit         int64
 	StageCache       int64 // bytes of files that were sent with jobs
@@ -107,7 +108,7 @@ func Open(cfg Config) (s *Set, err error) {
 	}
 	cfg.OnClose(s.logs.Close)
 	if s.guard == nil {
-		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup, ShortStartsBelow: cfg.ShortStartsBelow})
+		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup})
 		cfg.OnClose(func() error {
 			if s.leaving.Load() {
 				s.guard.Leave()
@@ -117,6 +118,11 @@ func Open(cfg Config) (s *Set, err error) {
 			return nil
 		})
 	}
+	unwatch := s.guard.Watch(cfg.Events.GuardChanged)
+	cfg.OnClose(func() error {
+		unwatch()
+		return nil
+	})
 	grace := cfg.Grace
 	if grace == 0 {
 		grace = -1 // none, as package process has it
@@ -170,6 +176,9 @@ func (s *Set) Input(ctx context.Context, id sched.AttemptID, p *process.Piece) (
 
 // Logs returns the outputs of exec tasks. Nothing is dropped of them before its Continued is called.
 func (s *Set) Logs() *logs.Store { return s.logs }
+
+// GuardHealth returns the health of the guard.
+func (s *Set) GuardHealth() guard.Health { return s.guard.Health() }
 
 // Disk returns the watch over the disk of the work folder, which nobody runs yet.
 func (s *Set) Disk() *disk.Watch { return s.disk }

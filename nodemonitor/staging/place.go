@@ -108,16 +108,14 @@ func (p *Place) makeFolders(in *os.Root, name string, made map[string]bool) erro
 	return err
 }
 
-// copy copies a file. No process is forked meanwhile: it would have the copy open for a moment, and
-// the kernel runs no file that somebody has open for writing.
+// copy copies a file. A process that is forked meanwhile may have the copy open for a moment, and the kernel runs no
+// file that somebody has open for writing: the guard tries again then.
 func (p *Place) copy(in *os.Root, f *api.StagedFile, from string) error {
 	source, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = source.Close() }() // only read
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
 	to, err := in.OpenFile(f.Name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ type Hello struct {
 	// Sequence counts the hellos and snapshots of this incarnation, from 1; 0: it does not count hellos.
 	Sequence uint64
 	// DiskFault is why the node takes nothing new by itself: the disk of its work folder does not take
-	// what tasks write. "" for another reason.
+	// what tasks write, or its guard does not answer. "" for another reason.
 	DiskFault string
 	Present   Present
 }

@@ -28,7 +28,7 @@ type MemberNode struct {
 	Memory   int64  // MB for the processes of applications
 	Host     string // as applications know it
 	Draining bool   // it takes nothing new
-	// DiskFault is why, when the disk of its work folder is at fault.
+	// DiskFault is why, when the disk of its work folder, or its guard, is at fault.
 	DiskFault string
 }
 

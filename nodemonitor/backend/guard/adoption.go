@@ -91,7 +91,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 		p.close()
 		return nil, &RefusedError{w.Refused, w.Ends, w.Kept}
 	}
-	g.process, g.paces = p, w.Paces
+	g.process = p
 	a := &Adoption{Kept: w.Kept, Held: make([]Held, w.Held)}
 	for i := range a.Held {
 		if err := dec.Decode(&a.Held[i]); err != nil {
@@ -102,7 +102,7 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	_ = g.conn.SetDeadline(time.Time{}) // likewise
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.token, c.last, c.kept, c.adopted = w.Token, w.Last, w.Kept, g
+	c.token, c.last, c.kept, c.adopted, c.serving = w.Token, w.Last, w.Kept, g, g
 	for i := range a.Held {
 		c.running[a.Held[i].Handle] = &attempt{on: func(Event) {}, guard: g}
 	}
@@ -159,7 +159,8 @@ func (c *Client) Leave() {
 		return
 	}
 	c.mu.Lock()
-	c.closed, c.left, c.ended = true, true, true
+	c.closed, c.left = true, true
+	c.end()
 	c.mu.Unlock()
 	c.ready.Broadcast()
 	<-c.gone

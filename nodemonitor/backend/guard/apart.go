@@ -7,6 +7,6 @@ import "github.com/oklog/ulid/v2"
 // client.
 func (c *Client) Apart() *Client {
 	o := c.opts
-	o.MaxRunning, o.Grace, o.Folder, o.ShortStartsBelow = 1, 0, "", 0
+	o.MaxRunning, o.Grace, o.Folder = 1, 0, ""
 	return begin(&Client{opts: o, startedAs: c.startedAs, refused: c.refused, enforces: c.enforces, token: c.opts.family() + ulid.Make().String()})
 }

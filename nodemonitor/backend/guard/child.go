@@ -15,6 +15,9 @@ type child struct {
 	spec   *Spec
 
 	confined confinement // from the fork on
+	birth    *birth      // nil when it has become its program
+	reused   bool        // its folder is Spec.Spare
+	busy     int         // how often its program was being written when it was to be run
 
 	pid     int    // 0 before the fork; also the number of its session and group
 	pidfd   int    // readable from its end on; -1 where the kernel has none
@@ -23,7 +26,6 @@ type child struct {
 	killed  bool // Kill came before the end
 	forced  bool // the grace after it is over
 	held    bool // suspended
-	paced   bool // its start may wait for the end of another process
 	grace   *time.Timer
 
 	heldSince  time.Time     // while it is suspended
@@ -38,10 +40,9 @@ type child struct {
 	pipeTimeout *time.Timer // closes the pipes
 }
 
-// fork starts the process in a session of its own. It must run on the thread
-// that lives as long as the guard: the parent-death signal is that thread's.
-func (c *child) fork(p plan, null int, pidfd bool) error {
-	stdin := null
+// fork starts the process, which becomes its program later: birth.
+func (c *child) fork(s *server, p *plan) error {
+	stdin := s.null
 	if c.spec.Stdin {
 		own, err := c.openInput()
 		if err != nil {
@@ -56,18 +57,10 @@ func (c *child) fork(p plan, null int, pidfd bool) error {
 		return err
 	}
 	c.started = time.Now()
-	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: c.spec.As.credential()}
-	if c.pidfd = -1; pidfd {
-		attr.PidFD = &c.pidfd
-	}
 	c.confined = p.confined
-	pid, err := c.confined.start(attr, c.spec.As, func() (int, error) {
-		return c.spec.As.fork(p, &syscall.ProcAttr{
-			Dir: p.dir, Env: p.env,
-			Files: []uintptr{uintptr(stdin), uintptr(ends[0]), uintptr(ends[1])},
-			Sys:   attr,
-		})
-	})
+	c.birth = &birth{s: s, c: c}
+	err = c.birth.begin(p, [...]int{stdin, ends[0], ends[1]}, s.signals, !s.signaled)
+	c.confined.begun()
 	for _, fd := range ends {
 		_ = unix.Close(fd) // the child has its copies
 	}
@@ -77,7 +70,6 @@ func (c *child) fork(p plan, null int, pidfd bool) error {
 		c.closePidfd()
 		return err
 	}
-	c.pid = pid
 	c.streams[0].fd, c.streams[1].fd = read[0], read[1]
 	return nil
 }
@@ -110,9 +102,14 @@ func pipe() (read, write int, err error) {
 }
 
 // signal reaches the whole group. Its number stays taken while its leader is not
-// reaped or another member lives; after that c.exited is set.
+// reaped or another member lives; after that c.exited is set. A process that has not become its program
+// may have no group yet.
 func (c *child) signal(s syscall.Signal) {
-	if c.pid != 0 && !c.exited {
+	switch {
+	case c.pid == 0 || c.exited:
+	case c.birth != nil:
+		_ = syscall.Kill(c.pid, s) // it is not reaped
+	default:
 		_ = syscall.Kill(-c.pid, s) // the group may have ended by itself
 	}
 }

@@ -34,11 +34,6 @@ type Options struct {
 	// Cgroup is the cgroup for processes with limits, a setting of package cgroup; "" makes the
 	// package find it.
 	Cgroup string
-
-	// ShortStartsBelow is how many processes run before the start of a short one (Spec.Short) waits for
-	// the end of another one; 0: none waits. It starts all the same while more than a quarter as many
-	// wait as short ones run.
-	ShortStartsBelow int
 }
 
 // Refusals of Start.
@@ -73,14 +68,15 @@ type Client struct {
 	left    bool // ended, and running processes are left to the guard
 	kept    []byte
 	adopted *instance // of an earlier client, until send has it
+	serving *instance // the guard in use, nil before the first one
+
+	health health
 }
 
 // attempt is one process until its last event.
 type attempt struct {
 	on    func(Event)
 	guard *instance // nil until its request is about to be written
-	other bool      // it has a user of its own
-	began bool      // its process has started
 	over  bool      // its last event is being delivered
 }
 
@@ -143,7 +139,7 @@ func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 		return 0, fmt.Errorf("%w: the limit is %d", ErrFull, c.opts.MaxRunning)
 	}
 	c.last++
-	c.running[c.last] = &attempt{on: on, other: spec.As != nil}
+	c.running[c.last] = &attempt{on: on}
 	c.enqueue(request{Op: opStart, Handle: c.last, Spec: &spec, Mark: c.mark(c.last)})
 	return c.last, nil
 }
@@ -201,9 +197,16 @@ func (c *Client) Close(grace time.Duration) {
 
 func (c *Client) finish() {
 	c.mu.Lock()
-	c.ended = true
+	c.end()
 	c.mu.Unlock()
 	c.ready.Broadcast()
+}
+
+// end has send end, also when the guard does not read. It needs the lock.
+func (c *Client) end() {
+	if c.ended = true; c.serving != nil {
+		_ = c.serving.conn.SetWriteDeadline(time.Now().Add(patience)) // it fails on a closed socket, to which nothing is written
+	}
 }
 
 // next returns the requests to write, none when the client has ended.
@@ -257,34 +260,21 @@ func (c *Client) write(g *instance, r *request) *instance {
 		}
 	}
 	if r.Op == opGuard {
-		if g == nil {
-			g, _ = c.spawn() // the first process tries again, and reports the reason
+		if g == nil || c.isDead(g) {
+			g, _ = c.startAnother() // the next process tries again, too, and reports the reason
 		}
 		return g
 	}
 	if g == nil {
 		return g
 	}
-	sent := *r
-	sent.Op = c.opFor(g, r)
-	g.write(&sent)
-	if r.Op == opStart && r.Spec.As != nil {
-		c.watchForks(g)
-	}
+	g.write(r)
 	return g
-}
-
-// opFor returns how a guard is to understand a request.
-func (c *Client) opFor(g *instance, r *request) op {
-	if r.Op == opStart && r.Spec.Short && c.opts.ShortStartsBelow > 0 && g.paces {
-		return opStartPaced
-	}
-	return r.Op
 }
 
 // greeting returns the first message to a guard, without what only a new one needs.
 func (c *Client) greeting() greeting {
-	return greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup, Below: c.opts.ShortStartsBelow}
+	return greeting{Version: version, Owner: c.opts.Owner, Cgroup: c.enforces.Cgroup}
 }
 
 // guardFor ties a new process to the guard, or to a new one when that is gone.
@@ -295,7 +285,7 @@ func (c *Client) guardFor(h Handle, g *instance) (*instance, *Fault) {
 	if g != nil {
 		g.close()
 	}
-	g, err := c.spawn()
+	g, err := c.startAnother()
 	if err != nil {
 		return nil, FaultOf("the guard process could not be started", err)
 	}
@@ -306,6 +296,13 @@ func (c *Client) guardFor(h Handle, g *instance) (*instance, *Fault) {
 		}
 	}
 	return g, nil
+}
+
+// isDead reports whether a guard is known to be gone.
+func (c *Client) isDead(g *instance) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return g.dead
 }
 
 // assign ties a process to a guard, unless the guard is known to be gone.
@@ -329,11 +326,7 @@ func (c *Client) deliver(e Event) {
 		c.mu.Unlock()
 		return
 	}
-	if a.guard != nil {
-		a.guard.heard++
-	}
-	a.began, a.over = true, e.Kind.last()
-	if a.over {
+	if a.over = e.Kind.last(); a.over {
 		c.over++
 	}
 	c.mu.Unlock()

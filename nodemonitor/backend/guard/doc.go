@@ -43,8 +43,11 @@
 //	pidfds ── ends ──────▶│ poller ──▶ loop ──▶ fork, kill, reap ──▶ events ──▶ client
 //	pipes ── outputs ────▶│             │▲
 //	timers, goroutines ──▶┘             ▼│ posted
-//	                          goroutines for what may block: other
+//	                          goroutines for what may block: new
 //	                          folders, streams with bytes, inputs
+//
+// The loop waits for no file of a user. A process enters its folder and opens its program after the fork, with the
+// rights of its user, and nobody waits for that: birth.
 //
 // # Clients that follow
 //
@@ -56,8 +59,8 @@
 // # Other users
 //
 // A guard that is root starts a process as the user in Spec.As: user, group and supplementary
-// groups are set between fork and exec, the program is looked up with that user's rights, and the
-// umask is 077. Its working folder, when it is its own, is made with mode 0700 and given to the
+// groups are set between fork and exec, the folder and the program are opened with that user's rights,
+// and the umask is 077. Its working folder, when it is its own, is made with mode 0700 and given to the
 // user; the folder above stays root's, so that nothing in it can be replaced. No process gains
 // rights by a setuid program (no_new_privs): one that did would be out of reach of the guard's
 // signals. As root the guard can signal and reap them all.

@@ -12,9 +12,14 @@ func (s *server) kill(c *child, grace time.Duration) {
 	if c.exited {
 		return // only its output is awaited
 	}
+	if c.birth != nil && c.birth.isOver() {
+		c.birth.ready(0)
+	}
 	c.killed = true
 	switch {
 	case c.pid == 0: // launch checks killed
+	case c.birth != nil: // its program, which would save something, has not begun, and does not from now on
+		s.force(c)
 	case grace <= 0:
 		s.force(c)
 	default:
@@ -48,6 +53,15 @@ func (s *server) reap() {
 		}
 		delete(s.byPid, pid)
 		s.unwatch(c)
+		if b := c.birth; b != nil {
+			b.close()
+			if b.failed() || neverRan(pid) {
+				reapPid(pid)
+				s.unborn(c)
+				continue
+			}
+			s.began(c)
+		}
 		patient := c.killed && !c.forced
 		if !patient {
 			c.signal(syscall.SIGKILL)

@@ -26,11 +26,11 @@ func TestEndBeforeTheKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _, _ = unix.Close(poll.epoll), unix.Close(poll.wake) }()
+	// Its descriptors stay: timers may signal it later.
 	for _, grace := range []time.Duration{0, time.Second} {
-		s := &server{poll: poll, handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}, sweeping: true}
-		c := &child{handle: 1, spec: &Spec{}}
-		if err := c.fork(plan{path: "/bin/sh", argv: []string{"sh", "-c", "exit 0"}, dir: "/"}, null, true); err != nil {
+		s := &server{poll: poll, null: null, signals: handledSignals(), open: createLog, handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}, sweeping: true}
+		c := &child{handle: 1, spec: &Spec{Argv: []string{"/bin/sh", "-c", "exit 0"}, Dir: "/"}}
+		if err := c.fork(s, &plan{argv: c.spec.Argv, dir: "/"}); err != nil {
 			t.Fatal(err)
 		}
 		s.handles[1], s.byPid[c.pid] = c, c

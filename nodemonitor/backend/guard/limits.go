@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -9,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
@@ -28,7 +25,6 @@ type confinement struct {
 	fd     int
 	group  *cgroup.Group // its own, nil for none
 	rlimit bool          // there is no tree of cgroups
-	traced bool          // it stops when its program begins, until it has its limits
 }
 
 // confine makes the cgroup of a process that needs one. It runs concurrently with the loop.
@@ -55,101 +51,17 @@ func confine(tree *cgroup.Tree, l Limits, mark string) (confinement, *Fault) {
 	return c, nil
 }
 
-// start calls fork, which starts a process with these attributes, such that the process has its
-// limits before its program does anything: it begins in its cgroup; without one it stops when its
-// program begins, as for a debugger, until it has its limits. Where that is forbidden, a process
-// that starts others at once may do so before.
-func (c *confinement) start(attr *syscall.SysProcAttr, as *User, fork func() (int, error)) (pid int, err error) {
-	if c.placed {
-		attr.UseCgroupFD, attr.CgroupFD = true, c.fd
-	}
-	c.traced = c.rlimit && (c.limits.Memory > 0 || c.limits.Processes > 0 && as != nil)
-	attr.Ptrace = c.traced
-	if pid, err = fork(); c.traced && errors.Is(err, syscall.EPERM) {
-		c.traced, attr.Ptrace = false, false
-		pid, err = fork()
-	}
-	c.begun()
-	if err != nil {
-		return 0, err
-	}
-	if err = c.bound(pid, as); err != nil {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it is reaped as an orphan is
-	}
-	c.release(pid)
-	return pid, err
-}
-
-// release continues a process that stopped when its program began. It is called by the thread that
-// has started it.
-func (c *confinement) release(pid int) {
-	if !c.traced {
-		return
-	}
-	for unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-	_ = syscall.PtraceDetach(pid) // it may have been killed
-}
-
-// bound sets the limits of a process that has just begun where there are no cgroups. What it
-// starts inherits them.
-func (c *confinement) bound(pid int, as *User) error {
-	if !c.rlimit {
-		return nil
-	}
-	if err := setLimit(pid, unix.RLIMIT_DATA, c.limits.Memory); err != nil {
-		return &limitError{"memory", err}
-	}
-	if as != nil { // else it would count all processes of the node monitor's user
-		if err := setLimit(pid, unix.RLIMIT_NPROC, int64(c.limits.Processes)); err != nil {
-			return &limitError{"processes", err}
-		}
-	}
-	if n := niceOf(c.limits.Weight); n > 0 {
-		// Neither can fail except for a process that has ended, or for one of a second user within
-		// a tenth of a second: then it has the usual weight.
-		_ = unix.Setpriority(unix.PRIO_PROCESS, pid, n)
+// bound gives the weight of a process, which has a session now, to the scheduler's group of that session.
+func (c *confinement) bound(pid int) {
+	if n := niceOf(c.limits.Weight); c.rlimit && n > 0 {
+		// It fails for a process that has ended, or for one of a second user within a tenth of a second: then it has
+		// the usual weight.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(n)), 0)
 	}
-	return nil
 }
 
-// limitError is why a process that has begun could not be limited. It ends before its program does anything.
-type limitError struct {
-	of  string
-	err error
-}
-
-// Error implements error.
-func (e *limitError) Error() string { return fmt.Sprintf("limiting its %s: %v", e.of, e.err) }
-
-// Unwrap returns the error of the kernel.
-func (e *limitError) Unwrap() error { return e.err }
-
-// startFault puts into words why a process could not be started. That it could not be limited is the fault of the
-// node, also for the next one.
-func startFault(err error) *Fault {
-	f := FaultOf("the process could not be started", err)
-	if unlimited, is := errors.AsType[*limitError](err); is {
-		if f.ofNode = true; errors.Is(unlimited, syscall.EPERM) {
-			f.Next = "give the node monitor the right to limit the processes of other users (CAP_SYS_RESOURCE), or delegate a cgroup v2 to it"
-		}
-	}
-	return f
-}
-
-// setLimit sets a resource limit of a process; 0 leaves it as it is. A process that has ended by
-// then needs none.
-func setLimit(pid, resource int, most int64) error {
-	if most <= 0 {
-		return nil
-	}
-	limit := unix.Rlimit{Cur: uint64(most), Max: uint64(most)}
-	if err := unix.Prlimit(pid, resource, &limit, nil); !errors.Is(err, unix.ESRCH) {
-		return err
-	}
-	return nil
-}
+// startFault puts into words why a process could not be started.
+func startFault(err error) *Fault { return FaultOf("the process could not be started", err) }
 
 // niceOf returns the nice value by which a process has about a weight: each step of it is a
 // quarter (sched(7)).

@@ -77,7 +77,7 @@ func runGuard(pidfds bool) int {
 		return 1
 	}
 	s := &server{
-		poll: poll, null: null, env: ownPath(), open: createLog,
+		poll: poll, null: null, env: ownPath(), open: createLog, signals: handledSignals(),
 		handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
 	}
 	if !pidfds {

@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(Main())
 	}
+	if len(os.Args) > 1 && os.Args[1] == leaser {
+		holdLeases(os.Args[2:])
+		os.Exit(0)
+	}
 	Register()
 	if len(os.Args) > 1 && os.Args[1] == "victim" {
 		victim(os.Args[2:])

@@ -5,15 +5,14 @@ import "time"
 // version is that of the protocol between clients and guards of different builds. A guard of
 // version 1 does not know Spec.As and Spec.Limits: it would run
 // everything as its own user, without limits. One of version 2 does not know Spec.Stdin: it would
-// give a process an empty input. Version 3 had another encoding.
-const version = 4
+// give a process an empty input. Version 3 had another encoding. One of version 4 does not know opPing.
+const version = 5
 
 // greeting is the first message of a client.
 type greeting struct {
 	Version int
 	Owner   string // whose processes these are: another owner's guard is refused
 	Cgroup  string // the folder of the delegated cgroup, as this client found it; "" for none
-	Below   int    // Options.ShortStartsBelow
 	// To a new guard.
 	Token string        // begins every mark
 	Grace time.Duration // for which the guard outlives its client; 0: not at all
@@ -28,8 +27,7 @@ type welcome struct {
 	Token   string
 	Last    Handle
 	Kept    []byte
-	Held    int  // that many messages of the type Held follow
-	Paces   bool // opStartPaced is known
+	Held    int // that many messages of the type Held follow
 }
 
 // Held is a process that a guard has kept for the next client.
@@ -56,7 +54,7 @@ type memory struct {
 // held lists the processes whose end no client has seen.
 func (s *server) held() (list []Held) {
 	for _, c := range s.handles {
-		h := Held{Handle: c.handle, Note: c.spec.Note, Began: c.pid != 0, Suspended: c.held, Stopped: c.heldBefore, End: c.final}
+		h := Held{Handle: c.handle, Note: c.spec.Note, Began: c.pid != 0 && c.birth == nil, Suspended: c.held, Stopped: c.heldBefore, End: c.final}
 		if c.held {
 			h.Stopped += time.Since(c.heldSince)
 		}

@@ -14,81 +14,40 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// plan is a spec after everything that may fail or wait on a file system has
-// been done, except the fork.
+// plan is a spec after everything that the guard does for a process before it is forked. The rest, which may wait
+// for files of its user, the process does itself (birth).
 type plan struct {
-	path string // of the program
-	argv []string
-	env  []string
-	dir  string
-
-	key        programKey
-	remembered bool // the program was not searched for this process
-	reused     bool // its folder is Spec.Spare
+	argv   []string
+	env    []string
+	dir    string
+	reused bool // its folder is Spec.Spare
 
 	confined confinement
 }
 
-// prepare makes the folder of a process and finds its program, which may be one that was found a
-// moment ago; found is nil for a search in any case.
-func prepare(spec *Spec, own []string, mark string, found *programs) (plan, *Fault) {
-	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
-		return plan{}, &Fault{What: "it names no program to run", Next: "give the program and its arguments"}
-	}
-	p := newPlan(spec, own, mark)
-	if p.reused = spec.reuse(); !p.reused {
-		if f := makeFolder(spec); f != nil {
-			return plan{}, f
-		}
+// newPlan returns what needs no file system.
+func newPlan(spec *Spec, own []string, mark string) plan {
+	return plan{argv: spec.Argv, env: merge(own, spec.Env, []string{MarkVariable + "=" + mark}), dir: spec.Dir}
+}
+
+// prepare makes the folder of a process, and the file of its script.
+func prepare(spec *Spec, own []string, mark string) (plan, *Fault) {
+	if f := makeFolder(spec); f != nil {
+		return plan{}, f
 	}
 	if f := spec.writeScript(); f != nil {
 		return plan{}, f
 	}
-	p.path = found.get(p.key)
-	p.remembered = p.path != ""
-	if !p.remembered || !spec.isOwnFolder() {
-		var f *Fault
-		if err := spec.As.look(func() {
-			if f = checkFolder(spec); f == nil && !p.remembered {
-				p.path, f = findProgram(spec, variable(p.env, "PATH"))
-			}
-		}); err != nil {
-			f = FaultOf("the guard could not become "+spec.who(), err)
-		}
-		if f != nil {
-			return plan{}, f
-		}
-		if !p.remembered { // else it would never be searched again on a busy node
-			found.put(p.key, p.path)
-		}
-		found.entered(spec)
-	}
-	return p, nil
+	return newPlan(spec, own, mark), nil
 }
 
-// newPlan returns what needs no file system.
-func newPlan(spec *Spec, own []string, mark string) plan {
-	env := merge(own, spec.Env, []string{MarkVariable + "=" + mark})
-	return plan{argv: spec.Argv, env: env, dir: spec.Dir, key: keyOf(spec, variable(env, "PATH"))}
-}
-
-// prepareQuickly prepares a process whose folder and program are those of processes that ended a
-// moment ago. What it does not check makes the fork fail, and is checked then.
-func prepareQuickly(spec *Spec, own []string, mark string, found *programs) (p plan, ok bool) {
-	if len(spec.Argv) == 0 || spec.Argv[0] == "" || spec.Script != nil || spec.MakeDir && spec.Spare == "" {
+// prepareQuickly prepares a process that needs neither, or whose folder is that of one that ended a moment ago.
+func prepareQuickly(spec *Spec, own []string, mark string) (p plan, ok bool) {
+	if spec.Script != nil || spec.MakeDir && !spec.reuse() {
 		return plan{}, false
 	}
 	p = newPlan(spec, own, mark)
-	if p.path = found.get(p.key); p.path == "" {
-		return plan{}, false
-	}
-	if spec.MakeDir {
-		p.reused = spec.reuse()
-	}
-	if !p.reused && (spec.MakeDir || !found.mayEnter(spec)) {
-		return plan{}, false
-	}
-	p.remembered = true
+	p.reused = spec.MakeDir
 	return p, true
 }
 
@@ -126,100 +85,6 @@ func (s *Spec) who() string {
 		return "the node monitor's user"
 	}
 	return fmt.Sprintf("the task's user (%d)", s.As.UID)
-}
-
-// isOwnFolder reports whether the working folder was made just now by the process's own user, or
-// by root for root. Such a folder needs no check.
-func (s *Spec) isOwnFolder() bool { return s.MakeDir && (s.As == nil || s.As.UID == 0) }
-
-// checkFolder checks the working folder as the process's user.
-func checkFolder(spec *Spec) *Fault {
-	if spec.isOwnFolder() {
-		return nil
-	}
-	info, err := os.Stat(spec.Dir)
-	switch {
-	case spec.MakeDir && errors.Is(err, fs.ErrPermission):
-		return &Fault{
-			What: fmt.Sprintf("%s cannot reach its working folder %q: a folder above it is closed to others", spec.who(), spec.Dir),
-			Next: "make the folders above the node's work_dir passable (chmod o+x), or give it another work_dir",
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		return &Fault{
-			What: fmt.Sprintf("its working folder %q does not exist on this node", spec.Dir),
-			Next: "give a folder that exists on every node, or leave it out for a folder of the attempt's own",
-		}
-	case err != nil:
-		return FaultOf("its working folder could not be used", err)
-	case !info.IsDir():
-		return &Fault{What: fmt.Sprintf("its working folder %q is not a folder", spec.Dir), Next: "give a folder that exists on every node"}
-	case unix.Faccessat(unix.AT_FDCWD, spec.Dir, unix.X_OK, unix.AT_EACCESS) != nil:
-		return &Fault{
-			What: fmt.Sprintf("%s may not enter its working folder %q", spec.who(), spec.Dir),
-			Next: "allow it, also for the folders above it (chmod o+x), or have another user run it",
-		}
-	}
-	return nil
-}
-
-// findProgram searches as a shell does, in the PATH the process will have, but
-// never in the current folder.
-func findProgram(spec *Spec, path string) (string, *Fault) {
-	name := spec.Argv[0]
-	if strings.Contains(name, "/") {
-		full := name
-		if !filepath.IsAbs(full) {
-			full = filepath.Join(spec.Dir, full)
-		}
-		return full, checkProgram(spec, full)
-	}
-	var refused *Fault
-	for _, folder := range filepath.SplitList(path) {
-		if !filepath.IsAbs(folder) {
-			continue
-		}
-		full := filepath.Join(folder, name)
-		info, err := os.Stat(full)
-		if err != nil {
-			continue
-		}
-		f := checkFile(spec, full, info)
-		if f == nil {
-			return full, nil
-		}
-		if refused == nil {
-			refused = f // it is there, but not to be run
-		}
-	}
-	if refused != nil {
-		return "", refused
-	}
-	return "", &Fault{
-		What: fmt.Sprintf("the program %q was not found in the PATH of the node (%s)", name, path),
-		Next: "install it on every node, or give its full path",
-	}
-}
-
-func checkProgram(spec *Spec, full string) *Fault {
-	info, err := os.Stat(full)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return &Fault{What: fmt.Sprintf("the program %q does not exist on this node", full), Next: "install it on every node, or correct the path"}
-	case err != nil:
-		return FaultOf("its program could not be examined", err)
-	}
-	return checkFile(spec, full, info)
-}
-
-// checkFile returns why the process's user may not run what is there.
-func checkFile(spec *Spec, full string, info fs.FileInfo) *Fault {
-	switch {
-	case info.IsDir():
-		return &Fault{What: fmt.Sprintf("the program %q is a folder", full), Next: "name a file that can be run"}
-	case unix.Faccessat(unix.AT_FDCWD, full, unix.X_OK, unix.AT_EACCESS) != nil || info.Mode().Perm()&0o111 == 0:
-		return &Fault{What: fmt.Sprintf("%s may not run the program %q", spec.who(), full), Next: "make it executable (chmod +x) for that user"}
-	}
-	return nil
 }
 
 // FaultOf puts a system error into words, with the advice that fits it.

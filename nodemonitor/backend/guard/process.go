@@ -19,8 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
-// patience is how long a guard may take to read a request, or to end, before it
-// is killed.
+// patience is how long a guard may take to end, before it is killed.
 const patience = 10 * time.Second
 
 // instance is one guard process, as its client sees it.
@@ -29,15 +28,15 @@ type instance struct {
 	conn    net.Conn
 	in      *bufio.Reader // of conn; used by receive alone
 	out     []byte        // requests to be written; used by send alone
+	broken  bool          // part of a request may be missing: nothing more is written; likewise
 	gone    chan struct{} // closed when receive has ended
 	follow  func()        // starts the delivery of the events of a guard that was adopted
 	left    atomic.Bool   // the connection ends, the guard does not
-	paces   bool          // the guard knows opStartPaced
 	killed  bool          // it did not end by itself; receive has it
+	closing atomic.Bool   // it is told to end
+	answers chan struct{} // holds one
 	// Guarded by Client.mu.
-	dead    bool
-	heard   uint64 // events
-	watched bool   // a look at its forks is due
+	dead bool
 }
 
 // guardProcess is the process of a guard: a child of this one, or of its predecessor.
@@ -87,19 +86,21 @@ func (c *Client) spawn() (*instance, error) {
 		c.opts.Started(cmd.Process.Pid)
 	}
 	g := newInstance(ownGuard{cmd}, ours)
-	g.paces = true
 	hello := c.greeting()
 	hello.Token, hello.Grace = c.token, c.opts.Grace
 	g.greet(hello)
 	if kept := c.lastKept(); kept != nil {
 		g.write(&request{Op: opKeep, Kept: kept})
 	}
+	c.mu.Lock()
+	c.serving = g
+	c.mu.Unlock()
 	go c.receive(g)
 	return g, nil
 }
 
 func newInstance(p guardProcess, conn net.Conn) *instance {
-	return &instance{process: p, conn: conn, in: bufio.NewReader(conn), gone: make(chan struct{}), follow: func() {}}
+	return &instance{process: p, conn: conn, in: bufio.NewReader(conn), gone: make(chan struct{}), answers: make(chan struct{}, 1), follow: func() {}}
 }
 
 func socketPair() (net.Conn, *os.File, error) {
@@ -157,6 +158,7 @@ func listen(folder string) (f *os.File, err error) {
 // behind.
 func (c *Client) receive(g *instance) {
 	defer close(g.gone)
+	go c.watch(g)
 	var buf []byte
 	for {
 		var err error
@@ -167,7 +169,9 @@ func (c *Client) receive(g *instance) {
 		if decode(&e, buf) != nil {
 			break
 		}
-		c.deliver(e)
+		if g.answered(); e.Kind != Alive {
+			c.deliver(e)
+		}
 	}
 	_ = g.conn.Close() // also when the guard sent something unreadable: without its socket it ends
 	if g.left.Load() {
@@ -186,10 +190,11 @@ func (c *Client) receive(g *instance) {
 		What: "the guard process that ran it went away (" + how + ")",
 		Next: "see the node's system log (out of memory?); the attempt is tried again",
 	})
+	c.guardEnded(g, how)
 }
 
 // greet sends the first message.
-func (g *instance) greet(m greeting) { g.check(gob.NewEncoder(impatient{g.conn}).Encode(m)) }
+func (g *instance) greet(m greeting) { g.broken = gob.NewEncoder(g.conn).Encode(m) != nil }
 
 // sendAtOnce is how many bytes of requests are gathered.
 const sendAtOnce = 64 << 10
@@ -198,41 +203,31 @@ const sendAtOnce = 64 << 10
 func (g *instance) write(r *request) {
 	var err error
 	if g.out, err = appendFrame(g.out, r); err != nil {
-		g.check(err)
+		g.broken = true
 	} else if len(g.out) >= sendAtOnce {
 		g.flush()
 	}
 }
 
-// flush sends what was written.
+// flush sends what was written. It waits for a guard that does not read, which is not killed for that: c.watch
+// reports it.
 func (g *instance) flush() {
 	if len(g.out) == 0 {
 		return
 	}
-	_, err := impatient{g.conn}.Write(g.out)
-	g.check(err)
+	if !g.broken {
+		_, err := g.conn.Write(g.out)
+		g.broken = err != nil // it is gone, or receive finds that
+	}
 	if g.out = g.out[:0]; cap(g.out) > 4*sendAtOnce {
 		g.out = nil
 	}
 }
 
-// check kills a guard that does not read its requests: receive then ends what it ran.
-func (g *instance) check(err error) {
-	if err != nil {
-		g.process.kill()
-	}
-}
-
-// impatient writes to a guard, which has that long to read it.
-type impatient struct{ conn net.Conn }
-
-func (w impatient) Write(p []byte) (int, error) {
-	_ = w.conn.SetWriteDeadline(time.Now().Add(patience)) // fails only on a closed socket, as the write then does
-	return w.conn.Write(p)
-}
-
 // close lets the guard end and waits for it, but not for a disk that holds up its end.
 func (g *instance) close() {
+	g.closing.Store(true)
+	_ = g.conn.SetWriteDeadline(time.Now().Add(patience)) // it fails on a closed socket, to which nothing is written
 	g.write(&request{Op: opEnd})
 	g.flush()
 	_ = g.conn.Close() // the guard reads end-of-file

@@ -54,6 +54,23 @@ func childrenOf(pid int) []int {
 	return out
 }
 
+// forkedOnly is PF_FORKNOEXEC of the kernel: the process runs what its parent does, and no program of its own.
+const forkedOnly = 0x40
+
+// neverRan reports whether a process, which may have ended and is not reaped, has never become a program.
+func neverRan(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 7 {
+		return false
+	}
+	flags, err := strconv.ParseUint(string(fields[6]), 10, 64)
+	return err == nil && flags&forkedOnly != 0
+}
+
 // parentOf returns a process's parent, 0 when there is no such process.
 func parentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -38,9 +38,6 @@ type Spec struct {
 	// Stdin is set for a process that takes standard input, by Feed; otherwise the input is
 	// empty.
 	Stdin bool
-	// Short is set for a process whose start may wait for the end of another one
-	// (Options.ShortStartsBelow).
-	Short bool `msg:"-"`
 }
 
 // Script is a file that only the process's user may read, and run.
@@ -84,16 +81,14 @@ const (
 	opEnd    // the client ends for good: nothing outlives it
 	opInput  // a piece of standard input
 	opGuard  // never sent: a guard is started
-	// opStartPaced is opStart for a short process, whose start may wait for the end of another one. Only
-	// a guard that says so in its welcome knows it, and one of this build.
-	opStartPaced
+	opPing   // to be answered by Alive
 )
 
 // request is what the client sends, after its greeting.
 type request struct {
 	Op     op
 	Handle Handle
-	Spec   *Spec         // opStart, opStartPaced
+	Spec   *Spec         // opStart
 	Mark   string        // likewise: value of [MarkVariable]
 	Grace  time.Duration // opKill
 	Kept   []byte        // opKeep
@@ -114,10 +109,11 @@ const (
 	Refused // it never began; Fault has the reason
 	Lost    // the guard went away, or the node had no process, memory, open file or cgroup for it; Fault describes that
 	Input   // a piece of standard input was written or not taken; Input has how far it is
+	Alive   // of no process: the guard answers
 )
 
 // last reports whether no event of the process follows.
-func (k EventKind) last() bool { return k != Started && k != Input }
+func (k EventKind) last() bool { return k != Started && k != Input && k != Alive }
 
 // Event is what has happened to one process.
 type Event struct {

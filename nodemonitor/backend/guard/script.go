@@ -3,7 +3,6 @@ package guard
 import (
 	"errors"
 	"path/filepath"
-	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
@@ -23,12 +22,9 @@ func (s *Spec) writeScript() *Fault {
 	return nil
 }
 
-// writeFile writes a file that only the process's user may read, change and run. No process is
-// forked meanwhile: it would have the file open for a moment, and the kernel runs no file that
-// a process has open for writing.
+// writeFile writes a file that only the process's user may read, change and run. A process that is forked meanwhile
+// has it open for a moment, and the kernel runs no file that a process has open for writing: birth.isBusy.
 func (s *Spec) writeFile(path string, text []byte) error {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
 	f, err := files.CreateRegular(path)
 	if err != nil {
 		return err

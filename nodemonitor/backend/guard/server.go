@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/cgroup"
 )
 
@@ -17,11 +19,18 @@ const (
 const startsAtOnce = 8
 
 // A guard has a backlog while more processes than backlog are ready for their start: a task that comes in
-// place of an ended one would only join them. It sends events once in sendsEvery then, and also while
-// enough processes wait for an end (pace).
+// place of an ended one would only join them. It sends events once in sendsEvery then.
 const (
 	backlog    = 16
 	sendsEvery = 15 * time.Millisecond
+)
+
+// A start that takes longer than heldUp waits for something else than a processor. A program that another process is
+// writing is tried again after a pause, which becomes longer, and maxBusy times at most: for a second in all.
+const (
+	heldUp    = 100 * time.Millisecond
+	busyPause = 5 * time.Millisecond
+	maxBusy   = 20
 )
 
 const (
@@ -35,8 +44,8 @@ type server struct {
 	poll     *poller
 	null     int      // /dev/null, the stdin of a process that takes none
 	env      []string // the part of the guard's own that processes have
+	signals  []int    // for which this process has handlers
 	open     opener
-	programs programs
 	peaks    peaks
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits
 	removing sync.WaitGroup // of cgroups
@@ -45,8 +54,6 @@ type server struct {
 
 	handles  map[Handle]*child
 	starts   []*child // to be started, in the order of their requests
-	startNow bool     // some of them may start: the loop does not wait before it looks
-	pace     pace
 	byPid    map[int]*child
 	draining map[*child]bool // the leader has ended by a Kill, others of the group are in their grace
 	exits    bool            // children may have ended
@@ -72,39 +79,24 @@ func (s *server) turn() {
 		s.exits = false
 		s.reap()
 	}
-	if sendsNow(s.startSome(), &s.pace, time.Since(s.sent)) {
+	if sendsNow(s.startSome(), time.Since(s.sent)) {
 		s.send()
 	}
 }
 
-// startSome starts some of the processes that wait for their start, and returns how many of them
-// waited for nothing but that.
+// sendsNow reports whether events are sent, when so many processes waited for their start and the last events were
+// sent that long ago.
+func sendsNow(ready int, ago time.Duration) bool { return ready <= backlog || ago >= sendsEvery }
+
+// startSome starts some of the processes that wait for their start, and returns how many of them there were.
 func (s *server) startSome() (ready int) {
-	running := s.pace.running
-	rest := s.starts[:0]
-	for _, c := range s.starts {
-		held := s.pace.holds(c)
-		if !held {
-			ready++
-		}
-		if held || ready > startsAtOnce {
-			rest = append(rest, c)
-			continue
-		}
-		running++
-		s.pace.start(c)
+	ready = len(s.starts)
+	now := s.starts[:min(ready, startsAtOnce)]
+	s.starts = s.starts[len(now):]
+	for _, c := range now {
 		s.start(c)
 	}
-	clear(s.starts[len(rest):])
-	s.starts = rest
-	s.startNow = ready > startsAtOnce || s.pace.running < running // one that could not be started makes room
 	return ready
-}
-
-// sendsNow reports whether events are sent, when so many processes were ready for their start and the
-// last events were sent that long ago.
-func sendsNow(ready int, p *pace, ago time.Duration) bool {
-	return ready <= backlog && !p.stocked() || ago >= sendsEvery
 }
 
 // send sends what there is to report.
@@ -119,7 +111,7 @@ func (s *server) send() {
 // end of an orphan interrupts it, except one that comes just before.
 func (s *server) patience() int {
 	switch {
-	case s.startNow:
+	case len(s.starts) > 0:
 		return 0
 	case s.link != nil && s.link.gathers():
 		return max(1, int((sendsEvery - time.Since(s.sent)).Milliseconds()))
@@ -138,18 +130,20 @@ func (s *server) handle(r *request) {
 		s.kept = r.Kept
 	case r.Op == opEnd:
 		s.ending = true
-	case (r.Op == opStart || r.Op == opStartPaced) && c == nil && r.Spec != nil:
-		c = &child{handle: r.Handle, mark: r.Mark, spec: r.Spec, paced: r.Op == opStartPaced}
+	case r.Op == opPing:
+		s.tell(Event{Kind: Alive})
+	case r.Op == opStart && c == nil && r.Spec != nil:
+		c = &child{handle: r.Handle, mark: r.Mark, spec: r.Spec}
 		s.last = max(s.last, r.Handle)
 		s.handles[c.handle] = c
-		s.pace.arrive(c)
-		s.starts, s.startNow = append(s.starts, c), true
+		s.starts = append(s.starts, c)
 	case c == nil: // it has ended
 	case r.Op == opKill:
 		s.kill(c, r.Grace)
 	case r.Op == opSuspend:
-		c.hold(true)
-		c.signal(syscall.SIGSTOP)
+		if c.hold(true); c.birth == nil { // else when it has become its program
+			c.signal(syscall.SIGSTOP)
+		}
 	case r.Op == opInput:
 		s.feed(c, r)
 	case r.Op == opResume:
@@ -163,13 +157,17 @@ func (s *server) handle(r *request) {
 // start starts a process. Where that needs more of the file system than to rename a folder next to
 // it, it is done concurrently with the loop: a file system that hangs delays only that attempt.
 func (s *server) start(c *child) {
-	if s.tree != nil && c.spec.Limits.bounded() {
-		s.prepare(c, &s.programs, nil)
+	if len(c.spec.Argv) == 0 || c.spec.Argv[0] == "" {
+		s.finish(c, c.neverBegan(&Fault{What: "it names no program to run", Next: "give the program and its arguments"}))
 		return
 	}
-	p, ok := prepareQuickly(c.spec, s.env, c.mark, &s.programs)
+	if s.tree != nil && c.spec.Limits.bounded() {
+		s.prepare(c, nil)
+		return
+	}
+	p, ok := prepareQuickly(c.spec, s.env, c.mark)
 	if !ok {
-		s.prepare(c, &s.programs, nil)
+		s.prepare(c, nil)
 		return
 	}
 	var fault *Fault
@@ -179,13 +177,13 @@ func (s *server) start(c *child) {
 
 // prepare prepares a process on a goroutine; after an earlier try, once the cgroup of that is
 // removed, since the next one has its name.
-func (s *server) prepare(c *child, found *programs, earlier *cgroup.Group) {
+func (s *server) prepare(c *child, earlier *cgroup.Group) {
 	tree := s.tree
 	go func() {
 		if earlier != nil {
 			remove(earlier)
 		}
-		p, fault := prepare(c.spec, s.env, c.mark, found)
+		p, fault := prepare(c.spec, s.env, c.mark)
 		if fault == nil {
 			p.confined, fault = confine(tree, c.spec.Limits, c.mark)
 		}
@@ -203,20 +201,26 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		s.finish(c, c.neverBegan(fault))
 		return
 	}
-	if err := c.fork(p, s.null, !s.signaled); err != nil {
-		s.sweepSoon()     // it may have begun
-		if p.remembered { // it may have gone meanwhile
-			s.programs.forget(p.key, c.spec)
-			s.prepare(c, nil, p.confined.group)
-			return
-		}
+	c.reused = c.reused || p.reused
+	if err := c.fork(s, &p); err != nil {
+		c.birth = nil
 		s.drop(&p.confined)
 		s.finish(c, c.neverBegan(startFault(err)))
 		return
 	}
 	s.byPid[c.pid] = c
 	s.watch(c)
-	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: p.reused})
+}
+
+// began is called when a process has become its program. The time that this has taken is not the program's,
+// where it was held up.
+func (s *server) began(c *child) {
+	c.birth = nil
+	if time.Since(c.started) > heldUp {
+		c.started = time.Now()
+	}
+	c.confined.bound(c.pid)
+	s.tell(Event{Kind: Started, Handle: c.handle, Pid: c.pid, Reused: c.reused})
 	if c.held {
 		c.signal(syscall.SIGSTOP)
 	}
@@ -224,6 +228,30 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 		go s.write(c, c.input)
 	}
 	s.drain(c)
+}
+
+// unborn is called with the end of a process that has not become its program.
+func (s *server) unborn(c *child) {
+	b := c.birth
+	c.birth = nil
+	c.closeInput()
+	_, _ = unix.Close(c.streams[0].fd), unix.Close(c.streams[1].fd)
+	if b.failed() && b.isBusy() && c.busy < maxBusy && !c.killed {
+		c.busy++
+		group := c.confined.group
+		c.pid, c.confined = 0, confinement{}
+		s.poll.after(time.Duration(c.busy)*busyPause, func() { s.prepare(c, group) })
+		return
+	}
+	s.drop(&c.confined)
+	switch {
+	case c.killed:
+		s.finish(c, Event{Kind: Ended, Killed: true, Never: true})
+	case b.failed():
+		s.finish(c, c.neverBegan(b.fault()))
+	default:
+		s.finish(c, c.neverBegan(&Fault{What: "it was killed before its program began", Next: "see whether something kills processes of its user, and the node's system log (out of memory?)"}))
+	}
 }
 
 // neverBegan returns the last event of a process that could not be started. Where the node has a fault, or is short
@@ -251,7 +279,6 @@ func (s *server) finishIfEnded(c *child) {
 // next one.
 func (s *server) finish(c *child, e Event) {
 	e.Handle = c.handle
-	s.pace.end(c)
 	if c.exited = true; s.grace > 0 {
 		c.final = &e
 	} else {

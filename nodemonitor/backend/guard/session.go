@@ -36,7 +36,7 @@ func (s *server) first(socket int) error {
 	if err := gob.NewDecoder(in).Decode(&g); err != nil {
 		return err
 	}
-	s.owner, s.token, s.tree, s.pace.below = g.Owner, g.Token, cgroup.At(g.Cgroup), g.Below
+	s.owner, s.token, s.tree = g.Owner, g.Token, cgroup.At(g.Cgroup)
 	if g.Grace > 0 {
 		l, err := listener()
 		if err != nil {
@@ -163,7 +163,7 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		_ = conn.Close()
 		return
 	}
-	w := welcome{Version: version, Pid: os.Getpid(), Token: s.token, Last: s.last, Kept: s.kept, Paces: true}
+	w := welcome{Version: version, Pid: os.Getpid(), Token: s.token, Last: s.last, Kept: s.kept}
 	switch {
 	case g.Owner != s.owner:
 		w.Refused = fmt.Sprintf("it runs processes of %s", s.owner)
@@ -179,7 +179,6 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		if g.Cgroup != s.tree.Root() { // a tree keeps descriptors
 			s.tree = cgroup.At(g.Cgroup)
 		}
-		s.pace.below, s.startNow = g.Below, true
 	}
 	var first bytes.Buffer
 	enc := gob.NewEncoder(&first)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -34,23 +33,6 @@ func TestNeverBegan(t *testing.T) {
 		if e := c.neverBegan(FaultOf("it could not be started", tc.err)); e.Kind != tc.want || e.Never != (tc.want == Lost) {
 			t.Errorf("%v with a limit of %d bytes: %+v", tc.err, tc.limits.Memory, e)
 		}
-	}
-}
-
-// A process that cannot be limited is lost, and the reason names the right that the node monitor lacks.
-func TestNoRightToLimit(t *testing.T) {
-	c := &child{spec: &Spec{Limits: Limits{Memory: 1 << 20}}}
-	for err, next := range map[error]string{
-		&limitError{"memory", syscall.EPERM}:    "CAP_SYS_RESOURCE",
-		&limitError{"processes", syscall.EPERM}: "CAP_SYS_RESOURCE",
-		&limitError{"memory", syscall.EINVAL}:   "",
-	} {
-		if e := c.neverBegan(startFault(err)); e.Kind != Lost || !e.Never || !strings.Contains(e.Fault.What, err.Error()) || !strings.Contains(e.Fault.Next, next) {
-			t.Errorf("%v: %+v, %+v", err, e, e.Fault)
-		}
-	}
-	if e := c.neverBegan(startFault(syscall.EPERM)); e.Kind != Refused || strings.Contains(e.Fault.Next, "CAP_SYS_RESOURCE") {
-		t.Errorf("%+v, %+v", e, e.Fault)
 	}
 }
 

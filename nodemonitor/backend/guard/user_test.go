@@ -214,22 +214,3 @@ func TestAUserCannotStopTheGuard(t *testing.T) {
 		r.end()
 	}
 }
-
-// TestStoppedForksAreRecognised: only processes that are stopped and still have the guard's command
-// line.
-func TestStoppedForksAreRecognised(t *testing.T) {
-	c := client(t)
-	r := start(t, c, shell("read x"))
-	pid := r.pid()
-	r2 := start(t, c, Spec{Argv: []string{"sleep", "1000"}})
-	stopped := r2.pid()
-	c.Suspend(r2.handle)
-	await.Until(t, "it is stopped", func() bool { return isStopped(stopped) })
-	endStopped(parentOf(pid)) // not bob's suspended task, which is another program by now
-	if !isStopped(stopped) {
-		t.Error("a suspended process was killed")
-	}
-	if isStopped(parentOf(stopped)) {
-		t.Error("the guard counts as stopped")
-	}
-}

@@ -63,7 +63,7 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	}
 	s := guard.Spec{
 		Argv: e.Argv, Env: append(r.b.cfg.Accounts.Environment(as), environment(t, r.b.cfg.Node)...), Dir: e.Dir, As: as.As,
-		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin, Short: t.HT,
+		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin,
 	}
 	if s.Dir == "" {
 		s.Dir, s.MakeDir = f.Folder, true

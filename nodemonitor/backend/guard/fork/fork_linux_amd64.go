@@ -1,0 +1,3 @@
+package fork
+
+const sysPrlimit = 302 // prlimit64

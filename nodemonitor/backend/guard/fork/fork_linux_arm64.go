@@ -1,0 +1,3 @@
+package fork
+
+const sysPrlimit = 261 // prlimit64
