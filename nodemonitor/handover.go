@@ -141,18 +141,58 @@ func (n *NodeMonitor) leaveRunning() {
 				h.Sleeps = append(h.Sleeps, handedSleep{n.encodeLaunch(it), l.Remains, l.Suspended, ran, time.Since(l.Started)})
 			}
 		}
-		o.results.EachKeptOf(func(to sched.Addr, r *results.Result) {
-			name, address := o.results.Reachable(to)
-			h.Results = append(h.Results, handedResult{name, address, *r})
-		})
-		h.Lineage, h.Started, h.Processes = n.restart.lineage, o.workers.Started(), o.workers.In(n.backends.Exec())
-		o.results.Mute()
-		o.inventories.Mute()
+		h.Processes = o.workers.In(n.backends.Exec())
+		o.handOver(h, n.restart.lineage)
 	})
 	if err := h.write(n.backends.Folder()); err != nil {
 		n.log.Error("sleeping tasks and results cannot be handed over to the next process of this node, and are lost", "error", err, "sleeping", len(h.Sleeps), "results", len(h.Results))
 	}
 	n.log.Info("what runs is left to the next process of this node", "processes", h.Processes, "sleeping", len(h.Sleeps), "results", len(h.Results), "restart_grace", n.restart.grace)
+}
+
+// handOver adds what the owner has of results to a handover, and reports none any more.
+func (o *owner) handOver(h *handover, l lineage) {
+	o.results.EachKeptOf(func(to sched.Addr, r *results.Result) {
+		name, address := o.results.Reachable(to)
+		h.Results = append(h.Results, handedResult{name, address, *r})
+	})
+	h.Lineage, h.Started = l, o.workers.Started()
+	o.results.Mute()
+	o.inventories.Mute()
+}
+
+// leaveResults leaves the results that no frontend has acknowledged to the next process of this node, and has
+// its master wait for that: their tasks have ended. It returns false when there are none, or nothing can be left.
+func (n *NodeMonitor) leaveResults() bool {
+	if n.restart.grace == 0 {
+		return false
+	}
+	o, h, ended := n.owner, &handover{}, 0
+	var last *wire.Snapshot
+	n.call(func() {
+		o.results.EachKeptOf(func(_ sched.Addr, r *results.Result) {
+			if r.Outcome == sched.Done || r.Outcome == sched.Failed {
+				ended++
+			}
+		})
+		if ended > 0 {
+			last = n.snapshot()
+			o.handOver(h, n.restart.lineage)
+		}
+	})
+	if ended == 0 {
+		return false
+	}
+	if err := h.write(n.backends.Folder()); err != nil {
+		n.log.Error("results cannot be left to the next process of this node, and are lost; their tasks are tried again", "error", err, "results", ended)
+		last.Stopping = true
+	} else {
+		n.log.Warn("results were not acknowledged; they are left to the next process of this node", "results", ended, "restart_grace", n.restart.grace)
+		last.Away = n.restart.grace
+	}
+	n.registration.Withdraw(last)
+	n.drainMessages()
+	return true
 }
 
 // restoreResults keeps what the former process has kept.

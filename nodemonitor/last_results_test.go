@@ -78,3 +78,36 @@ func TestLastResultsWaitForTheirFrontend(t *testing.T) {
 		})
 	}
 }
+
+// Results that no frontend accepts while their node monitor is stopped in order are left to its next process,
+// which reports them; the master waits for that, so that their tasks do not run again.
+func TestLastResultsAreLeftToTheNextProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, false)
+	n := w.start(nil)
+	c := n.cfg
+	w.update(func() { w.down = true })
+	ended := []sched.AttemptID{attemptOf(1, 0), attemptOf(1, 1)}
+	n.deliver(w.launch(0, 0, ended[0], shell("exit 9")))
+	n.deliver(w.launch(1, 0, ended[1], sleepFor(time.Millisecond)))
+	n.until("both have ended", func(o *owner) bool { return keptBy(o) == 2 })
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	w.update(func() {
+		if last := w.snapshots[len(w.snapshots)-1]; last.Away == 0 || last.Stopping {
+			t.Errorf("the master waits for %v, stopping: %v", last.Away, last.Stopping)
+		}
+		w.sequence, w.down = 0, false
+	})
+	next := w.run(c)
+	receive(t, next.Ready())
+	if h := w.lastHello(); !h.Complete || len(h.Continues) != 1 {
+		t.Errorf("its hello continues %v, complete: %v", h.Continues, h.Complete)
+	}
+	for i, want := range []sched.Outcome{sched.Failed, sched.Done} {
+		if it := w.result(ended[i]); it.Msg.Outcome != want {
+			t.Errorf("attempt %v ended as %v, want %v", ended[i], it.Msg.Outcome, want)
+		}
+	}
+}

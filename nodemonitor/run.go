@@ -78,8 +78,8 @@ func (n *NodeMonitor) repeat(ctx context.Context) {
 }
 
 // stopWorkers kills every attempt, hands over the results, and only then withdraws the slots
-// from the master. Results that are not acknowledged in time are lost with this process; their
-// tasks are tried again.
+// from the master. Where results are not acknowledged in time, they are left to the next process,
+// for which the master waits.
 func (n *NodeMonitor) stopWorkers() {
 	o := n.owner
 	var last *wire.Snapshot
@@ -88,6 +88,9 @@ func (n *NodeMonitor) stopWorkers() {
 		o.workers.Stop()
 	})
 	n.whileRegistered(n.killWorkers)
+	if n.leaveResults() {
+		return
+	}
 	// Only now is the node gone for others: a daemon that learned of it before it had the results
 	// would count the attempts that ran here as lost.
 	n.call(func() {
@@ -103,6 +106,11 @@ func (n *NodeMonitor) stopWorkers() {
 			n.log.Warn("results were not acknowledged; their tasks are tried again", "results", kept)
 		}
 	})
+	n.drainMessages()
+}
+
+// drainMessages waits for the last messages of backends.
+func (n *NodeMonitor) drainMessages() {
 	messages, cancelMessages := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancelMessages()
 	n.backends.DrainMessages(messages)

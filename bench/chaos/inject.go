@@ -94,8 +94,13 @@ func (in *injector) paused(ctx context.Context, p planned) error {
 	return err
 }
 
-func (in *injector) terminated(ctx context.Context, p planned) error {
-	_, err := in.stopped(ctx, p)
+// terminated stops a daemon in order, and records when.
+func (in *injector) terminated(ctx context.Context, p planned, f *history.Fault) error {
+	from := Now()
+	to, err := in.stopped(ctx, p)
+	if err == nil {
+		f.Stops = []history.DaemonStop{{Daemon: in.name(p.of), From: from, To: to}}
+	}
 	return err
 }
 

@@ -35,7 +35,7 @@ type injection func(in *injector, ctx context.Context, p planned, f *history.Fau
 var kinds = []kind{
 	{name: history.Kill, alone: true, lasts: untilRestart, inject: asPlanned((*injector).killed)},
 	{name: history.Pause, alone: true, inject: asPlanned((*injector).paused)},
-	{name: history.Stop, alone: true, lasts: untilRestart, inject: asPlanned((*injector).terminated)},
+	{name: history.Stop, alone: true, lasts: untilRestart, inject: (*injector).terminated},
 	{name: history.GuardKill, of: ofNode, lasts: atOnce, inject: asPlanned((*injector).guardKilled)},
 	{name: history.TaskKill, of: ofNode, lasts: atOnce, inject: (*injector).taskKilled},
 	{name: history.SlowDisk, alone: true, of: ofFrontend, inject: asPlanned((*injector).badDisk)},

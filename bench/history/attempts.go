@@ -122,7 +122,7 @@ func ranTwice(r *Run) (list []Finding) {
 			if j := jobs[before.job]; before.began < j.Called || j.Accepted-before.began > Time(unacceptedFor) {
 				continue // it was submitted again: no client was told that it would run
 			}
-			if after.began > before.ended && (r.stoppedAtItsEnd(before) || r.stoppedUnaccepted(before, after.began)) {
+			if after.began > before.ended && r.stoppedAtItsEnd(before) {
 				continue
 			}
 			if !r.unreachable(before.node, from, to) {
@@ -138,50 +138,18 @@ func ranTwice(r *Run) (list []Finding) {
 // replicated journal takes nothing while two of three NATS servers are lost.
 const unacceptedFor = time.Second
 
-// stoppedAtItsEnd reports whether an attempt wrote its last line while a rolling restart stopped
-// its node monitor, which kills running tasks and gives them back (the clusters of this harness
+// stoppedAtItsEnd reports whether an attempt wrote its last line while its node monitor was being
+// stopped in order, which kills running tasks and gives them back (the clusters of this harness
 // do not wait, stop_wait is 0s). A process that is killed between that line and its exit has done
 // its work, but the node cannot know that: its task runs again, under another number. An attempt
 // that had exited when the stop began has a result, which the node hands over before it is gone.
 func (r *Run) stoppedAtItsEnd(a *attempt) bool {
 	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
-		return f.Kind == Rolling && !f.Void && slices.ContainsFunc(f.Stops, func(s DaemonStop) bool {
+		return !f.Void && slices.ContainsFunc(f.Stops, func(s DaemonStop) bool {
 			return s.Daemon == a.node && s.From-Time(exitWithin) <= a.ended && a.ended <= s.To
 		})
 	})
 }
-
-// stoppedUnaccepted reports whether the node of an attempt was stopped in order after its end and
-// before the instant, while frontends could not accept the result: a majority of the NATS servers
-// had been lost less than acceptsAgain before, and the node handed its results over for as long as
-// it does, which ends with the loss of those that nobody has accepted.
-func (r *Run) stoppedUnaccepted(a *attempt, until Time) bool {
-	for _, f := range r.Faults {
-		for _, s := range f.Stops {
-			if f.Kind == Rolling && !f.Void && s.Daemon == a.node && a.ended <= s.To && s.To <= until && time.Duration(s.To-s.From) >= handOver && r.withoutMajority(a.ended, s.From) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// withoutMajority reports whether two NATS servers were lost at an instant of the time, or a moment
-// before it.
-func (r *Run) withoutMajority(from, to Time) bool {
-	return slices.ContainsFunc(r.Faults, func(f Fault) bool {
-		return f.Kind == NATSLost && f.Peer != "" && !f.Void && f.From <= to && f.To+Time(acceptsAgain) >= from
-	})
-}
-
-const (
-	// handOver is for how long a node that stops hands its results over, less what two clocks are
-	// read apart.
-	handOver = 2500 * time.Millisecond
-	// acceptsAgain is how long replicated journals may take to accept records again after a
-	// majority of the NATS servers is back: they elect leaders first, and then frontends do.
-	acceptsAgain = 10 * time.Second
-)
 
 // exitWithin is how long the program of a task may take from its last line to its exit, on a
 // machine with more to do than it can.
@@ -221,8 +189,12 @@ func (r *Run) unreachable(node string, from, to Time) bool {
 			continue
 		}
 		switch f.Kind {
-		case Kill, Stop, HalfOpen, GuardKill, Machine:
+		case Kill, HalfOpen, GuardKill, Machine:
 			if f.Victim == node {
+				return true
+			}
+		case Stop: // under other policies its results are left to its next process
+			if f.Victim == node && r.Binds {
 				return true
 			}
 		case Pause:

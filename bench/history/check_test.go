@@ -177,6 +177,7 @@ func TestEachCheckFinds(t *testing.T) {
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-1", 4.5, 5) }, ""},   // another node's
 		{EndsOnce, "node-0", func(r *Run) { r.Faults[0] = rolling("node-0", 4.2, 4.5) }, ""},
 		{EndsOnce, "node-0", unaccepted("nats-1", 5.2, 6), ""},   // the results were accepted
+		{EndsOnce, "node-0", unaccepted("nats-1", 5.2, 8), ""},   // they were left to the next process
 		{EndsOnce, "node-0", unaccepted("", 5.2, 8), ""},         // two of three servers accept them
 		{EndsOnce, "node-0", unaccepted("nats-1", 5.2, 9.5), ""}, // it had begun again before
 		{"reserved slots", "slot 0 of node-0", func(r *Run) { r.Slots[2*5].Job = "long-1" }, ""},
@@ -280,9 +281,8 @@ func TestReasonsCount(t *testing.T) {
 			}
 			r.Events = append(r.Events, ran("short-2", 0, 2, "node-2", 0, 8, 8.5)...)
 		},
-		"a node that is stopped while a task of it ends":   func(r *Run) { r.Faults[0] = rolling("node-0", 4.55, 4.65) },
-		"a node that is stopped while a task of it exits":  func(r *Run) { r.Faults[0] = rolling("node-0", 4.65, 4.75) },
-		"a node that is stopped while no frontend accepts": unaccepted("nats-1", 5.2, 8),
+		"a node that is stopped while a task of it ends":  func(r *Run) { r.Faults[0] = rolling("node-0", 4.55, 4.65) },
+		"a node that is stopped while a task of it exits": func(r *Run) { r.Faults[0] = rolling("node-0", 4.65, 4.75) },
 		"a job that was submitted again after its first attempt": func(r *Run) {
 			r.Faults[0].Victim = "node-7"
 			r.Jobs[2].Called, r.Jobs[2].Accepted = at(4.6), at(4.7)

@@ -113,10 +113,10 @@ type Fault struct {
 	From, To Time
 	Pid      int          // of a process of a task
 	Void     bool         // it could not be injected: the victim did not run
-	Stops    []DaemonStop // of a rolling restart
+	Stops    []DaemonStop // of a stop in order and a rolling restart
 }
 
-// DaemonStop is one of the stops of a rolling restart.
+// DaemonStop is a stop in order.
 type DaemonStop struct {
 	Daemon   string
 	From, To Time // of SIGTERM, and of the end of the process
