@@ -125,10 +125,9 @@ func (c *Candidate) Revision() uint64 {
 	return c.revision
 }
 
-// LeaderEnded is called when the process of the leader that Leader has returned has ended:
-// nothing listens at its address any more. The candidate then takes over without waiting for
-// the lapse, unless another leads already. A caller that is wrong makes two lead for up to
-// the TTL, which only the token then distinguishes.
+// LeaderEnded is called when the process of the leader that Leader has returned seems to have ended:
+// nothing answers at its address any more. The candidate then takes over without waiting for
+// the lapse, as soon as two renewals are missing, unless another leads already.
 func (c *Candidate) LeaderEnded(leader Record) {
 	c.mu.Lock()
 	c.ended = append(c.ended[:0], leader)

@@ -47,7 +47,7 @@ type Candidate struct {
 	seen   Seen
 	first  sched.Time // when seen was seen first
 	heard  sched.Time // when the store last reported anything
-	ended  Claim      // of a process that is known to have ended
+	ended  Claim      // of a process that seems to have ended
 	again  sched.Time // no request before
 	faults int        // requests in a row that were refused or failed
 
@@ -81,6 +81,7 @@ const (
 	silence  = 2 // a standby reads when the store was silent for TTL/silence
 	tries    = 3 // a request has failed when it is unanswered for TTL/tries
 	pauses   = 30
+	missed   = 2 // a leader that seems to have ended has, when it has not renewed for that many renewals
 )
 
 // RenewalEvery returns the time between two renewals of a leader.
@@ -154,17 +155,20 @@ func (c *Candidate) write(token uint64) Action {
 	return Action{Operation: Write, After: c.seen.Revision, Claim: claim}
 }
 
-// free returns when a standby may write: at once where there is no claim, where the claim
-// comes from its own write whose answer was lost, and where the leader's process has
-// ended; otherwise when the claim has lapsed for certain.
+// free returns when a standby may write: at once where there is no claim, and where the claim
+// comes from its own write whose answer was lost; soon where the leader's process seems to have
+// ended and renews no more; otherwise when the claim has lapsed for certain.
 func (c *Candidate) free() sched.Time {
 	s := c.seen
-	if !s.Exists || c.own(s.Claim) || c.ended.Holder != "" && c.same(c.ended) {
+	if !s.Exists || c.own(s.Claim) {
 		return c.first
 	}
 	ttl := s.Claim.TTL
 	if ttl <= 0 {
 		ttl = c.self.TTL
+	}
+	if c.ended.Holder != "" && c.same(c.ended) {
+		return c.first + missed*RenewalEvery(ttl) + fixedMargin
 	}
 	return c.first + ttl + Margin(ttl)
 }

@@ -21,6 +21,6 @@
 //   - the token, the revision by which the leadership was taken, is higher than each before;
 //   - some candidate leads again some time after faults have ended.
 //
-// A reader may be given something old: the write that follows is then refused. A caller
-// of Ended answers for the leader's process having ended; no candidate waits then.
+// A reader may be given something old: the write that follows is then refused. After Ended a
+// candidate waits for two renewals that do not come, instead of for the lapse.
 package protocol
