@@ -52,6 +52,7 @@ func ofFrontend(cluster, name string) Permissions {
 	}
 	p.join(leaderships(cluster, "frontend."+name))
 	p.join(bucket(cluster, "keys", ">"))
+	p.Publish = append(p.Publish, "$JS.API.STREAM.UPDATE.KV_"+jetstore.StreamName(cluster, "keys")) // to lengthen the lifetime of keys
 	p.join(stream(jetstore.JournalStream(cluster, name), jetstore.JournalSubject(cluster, name)))
 	snapshots := jetstore.SnapshotStore(cluster)
 	p.join(stream("OBJ_"+snapshots, "$O."+snapshots+".>"))
@@ -107,13 +108,13 @@ func stream(name, subject string) Permissions {
 	return p
 }
 
-// shared lets a daemon make a stream, lengthen the lifetime of its messages, and read it. It does
-// not let it purge or delete anything.
+// shared lets a daemon make a stream, and read it. It does not let it change the stream's settings,
+// or purge or delete anything.
 func shared(name string) Permissions {
 	return Permissions{
 		Publish: []string{
 			"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$SYS.REQ.SERVER.PING.JSZ",
-			"$JS.API.STREAM.INFO." + name, "$JS.API.STREAM.CREATE." + name, "$JS.API.STREAM.UPDATE." + name,
+			"$JS.API.STREAM.INFO." + name, "$JS.API.STREAM.CREATE." + name,
 			"$JS.API.STREAM.MSG.GET." + name, "$JS.API.DIRECT.GET." + name, "$JS.API.DIRECT.GET." + name + ".>",
 			"$JS.API.CONSUMER." + anyName + "." + name, "$JS.API.CONSUMER." + anyName + "." + name + ".>", "$JS.API.CONSUMER.MSG.NEXT." + name + ".>",
 			"$JS.ACK." + name + ".>", "$JS.FC." + name + ".>",

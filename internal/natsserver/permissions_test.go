@@ -101,6 +101,19 @@ func TestNoDaemonDeletes(t *testing.T) {
 	}
 }
 
+// No daemon may change the settings of a stream, of which the lifetime of leaderships would be one: every
+// daemon could end all of them. Frontends alone may, of the bucket of keys.
+func TestNoDaemonChangesAStream(t *testing.T) {
+	for _, role := range identity.Daemons {
+		p, _ := PermissionsOf("c", identity.Principal{Role: role, Name: "1"})
+		for _, s := range []string{"KV_pigeon-c-leadership", "pigeon-c-journal-1", "OBJ_pigeon-c-snapshots", "KV_pigeon-c-keys"} {
+			if got, want := may(p.Publish, "$JS.API.STREAM.UPDATE."+s), role == identity.Frontend && s == "KV_pigeon-c-keys"; got != want {
+				t.Errorf("a %s may update %s: %v", role, s, got)
+			}
+		}
+	}
+}
+
 // TestStreamsAreDocumented: docs/wire.md names each stream that a daemon may make in JetStream.
 func TestStreamsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile(filepath.FromSlash("../../docs/wire.md"))
