@@ -453,6 +453,7 @@ struct TRollNode {
   // It takes nothing new, and why when its disk is at fault.
   7: optional bool draining = false
   8: optional string diskFault = ""
+  9: optional i32 slots = 0
 }
 
 struct TRollFrontend {

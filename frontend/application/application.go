@@ -13,19 +13,20 @@ import (
 // have not all accepted that yet.
 type application struct {
 	api.Application
-	began       time.Time
-	lastContact time.Time
-	wants       api.Wants
-	placeable   bool
-	filesReady  bool                           // its files have arrived
-	arrivals    int                            // how often filesReady became true by a file that arrived
-	incoming    map[string]*filestore.Incoming // by SHA-256: what receives its files
-	ended       string                         // why it has ended, "" while it has not
-	conflict    string                         // the other user of its id, "" for none
-	executors   executors
-	orders      orders
-	jobs        grantJobs
-	updates     updates
+	began        time.Time
+	lastContact  time.Time
+	wants        api.Wants
+	placeable    bool
+	waitingSince time.Time                      // since when an executor finds no memory; zero: none waits
+	filesReady   bool                           // its files have arrived
+	arrivals     int                            // how often filesReady became true by a file that arrived
+	incoming     map[string]*filestore.Incoming // by SHA-256: what receives its files
+	ended        string                         // why it has ended, "" while it has not
+	conflict     string                         // the other user of its id, "" for none
+	executors    executors
+	orders       orders
+	jobs         grantJobs
+	updates      updates
 }
 
 func newApplication(r *api.Application, now time.Time, e *effects) *application {

@@ -10,6 +10,7 @@ type candidate struct {
 	node string
 	free int64 // MB
 	own  int   // executors of the application there
+	room int   // how many more of them can be of use there
 }
 
 // chooseNodes chooses nodes for n executors, one after the other: each is placed on
@@ -20,7 +21,7 @@ func chooseNodes(places []candidate, n int, memory int64) (nodes []string) {
 	for range n {
 		best := -1
 		for i := range places {
-			if places[i].free >= memory && (best < 0 || better(&places[i], &places[best])) {
+			if places[i].free >= memory && places[i].room > 0 && (best < 0 || better(&places[i], &places[best])) {
 				best = i
 			}
 		}
@@ -29,6 +30,7 @@ func chooseNodes(places []candidate, n int, memory int64) (nodes []string) {
 		}
 		places[best].free -= memory
 		places[best].own++
+		places[best].room--
 		nodes = append(nodes, places[best].node)
 	}
 	return nodes

@@ -18,13 +18,13 @@ func TestChooseNodes(t *testing.T) {
 		need   int
 		want   []string
 	}{
-		"evenly":               {[]candidate{{"a", 900, 0}, {"b", 900, 0}}, 4, []string{"a", "b", "a", "b"}},
-		"where it has fewest":  {[]candidate{{"a", 900, 2}, {"b", 900, 0}}, 3, []string{"b", "b", "a"}},
-		"where there is most":  {[]candidate{{"a", 300, 0}, {"b", 900, 0}}, 1, []string{"b"}},
-		"as long as it fits":   {[]candidate{{"a", 350, 0}, {"b", 150, 0}}, 9, []string{"a", "b", "a", "a"}},
-		"nowhere":              {[]candidate{{"a", 99, 0}}, 1, nil},
+		"evenly":               {[]candidate{{"a", 900, 0, 99}, {"b", 900, 0, 99}}, 4, []string{"a", "b", "a", "b"}},
+		"where it has fewest":  {[]candidate{{"a", 900, 2, 99}, {"b", 900, 0, 99}}, 3, []string{"b", "b", "a"}},
+		"where there is most":  {[]candidate{{"a", 300, 0, 99}, {"b", 900, 0, 99}}, 1, []string{"b"}},
+		"as long as it fits":   {[]candidate{{"a", 350, 0, 99}, {"b", 150, 0, 99}}, 9, []string{"a", "b", "a", "a"}},
+		"nowhere":              {[]candidate{{"a", 99, 0, 99}}, 1, nil},
 		"no node":              {nil, 1, nil},
-		"nothing to be placed": {[]candidate{{"a", 900, 0}}, 0, nil},
+		"nothing to be placed": {[]candidate{{"a", 900, 0, 99}}, 0, nil},
 	} {
 		if got := chooseNodes(c.places, c.need, 100); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)

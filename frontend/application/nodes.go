@@ -32,7 +32,7 @@ func (s *Service) applyMembership(i int, m *wire.Membership) {
 				n.stop()
 				reg.nodeLost(name, now)
 			default:
-				n.missingSince, n.incarnation = time.Time{}, r.Incarnation
+				n.missingSince, n.incarnation, n.slots = time.Time{}, r.Incarnation, r.Slots
 			}
 		}
 		for name, r := range on {
@@ -51,7 +51,7 @@ func (s *Service) followNode(reg *registry, r *wire.MemberNode) {
 		return
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	n := &node{name: r.Name, address: r.Address, host: r.Host, incarnation: r.Incarnation, memory: r.Memory, wake: make(chan struct{}, 1), stop: stop}
+	n := &node{name: r.Name, address: r.Address, host: r.Host, incarnation: r.Incarnation, memory: r.Memory, slots: r.Slots, wake: make(chan struct{}, 1), stop: stop}
 	reg.nodes[r.Name] = n
 	ended := make(chan struct{})
 	s.following.Go(func() { defer close(ended); s.sendOrders(ctx, n, client) })

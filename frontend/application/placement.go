@@ -31,13 +31,13 @@ func (reg *registry) want(a *application, w *api.Wants, class classify, now time
 // place starts the executors that one application is missing, and stops surplus ones.
 func (reg *registry) place(a *application, now time.Time) { reg.newPlacement(now).place(a) }
 
-// placeAll does what place does, for every application. The memory in use is counted once
-// for all of them: for some hundreds of applications on a hundred nodes that is a hundredth
-// of the work. When memory is short, applications are served in the order of their ids.
+// placeAll does what place does, for every application in its turn. The memory in use is counted
+// once for all of them: for some hundreds of applications on a hundred nodes that is a hundredth
+// of the work.
 func (reg *registry) placeAll(now time.Time) {
 	pl := reg.newPlacement(now)
-	for _, id := range slices.Sorted(maps.Keys(reg.apps)) {
-		pl.place(reg.apps[id])
+	for _, a := range reg.inTurn() {
+		pl.place(a)
 	}
 }
 
@@ -72,6 +72,7 @@ func (pl *placement) place(a *application) {
 		a.stopStarting(-missing)
 	}
 	if missing <= 0 {
+		a.waitingSince = time.Time{}
 		a.updates.removeState("")
 		return
 	}
@@ -88,19 +89,32 @@ func (pl *placement) place(a *application) {
 		a.orders.due(name)
 	}
 	if len(nodes) < missing {
+		if a.waitingSince.IsZero() {
+			a.waitingSince = pl.now
+		}
 		pl.reportWaiting(a, missing-len(nodes))
+		pl.reclaim(a)
 		return
 	}
+	a.waitingSince = time.Time{}
 	a.updates.removeState("")
 }
 
 // missing returns how many more executors are wanted, a negative number when there
-// are too many. An application that wants one on every node misses one for each node
+// are too many. More than can fill the slots of all nodes are not: Spark's dynamic allocation asks for one
+// for every few waiting tasks, and does not know how few slots there are. An application that wants one on every node misses one for each node
 // that has none and has memory for it, and at least one when it has none at all.
 func (pl *placement) missing(a *application) int {
 	all, _ := a.executors.count()
 	if a.wants.Executors != api.EveryNode {
-		return a.wants.Executors - all
+		useful := 0
+		for _, n := range pl.reg.nodes {
+			useful += a.mostOn(n)
+		}
+		if useful == 0 { // no node is known: the reason for waiting says so
+			useful = 1
+		}
+		return min(a.wants.Executors, useful) - all
 	}
 	empty := 0
 	for _, p := range pl.candidates(a) {
@@ -140,7 +154,7 @@ func (pl *placement) candidates(a *application) []candidate {
 		if s := a.orders.deliveries[name]; !n.holdingsKnown || !n.missingSince.IsZero() || s != nil && pl.now.Before(s.refused) {
 			continue
 		}
-		list = append(list, candidate{node: name, free: n.memory - n.used - pl.ordered[name], own: own[name]})
+		list = append(list, candidate{node: name, free: n.memory - n.used - pl.ordered[name], own: own[name], room: a.mostOn(n) - own[name]})
 	}
 	return list
 }

@@ -50,6 +50,7 @@ type node struct {
 	host          string
 	incarnation   int64
 	memory        int64         // MB, as the membership has it
+	slots         int           // likewise
 	used          int64         // MB, by its last holdings
 	holdingsKnown bool          // they have arrived once
 	requestedAt   time.Time     // when its last holdings were requested

@@ -21,6 +21,7 @@ type cluster struct {
 	now         time.Time
 	holds       map[string]*wire.Holdings
 	unreachable map[string]bool // nodes that orders do not reach
+	measured    bool            // nodes state the memory that is in use
 }
 
 func newCluster(t *testing.T, nodes ...string) *cluster {
@@ -33,7 +34,7 @@ func newCluster(t *testing.T, nodes ...string) *cluster {
 
 // join puts a node on the membership.
 func (d *cluster) join(name string, incarnation int64) {
-	d.nodes[name] = &node{name: name, host: "host-" + name, incarnation: incarnation, memory: 1000, wake: make(chan struct{}, 1), stop: func() {}}
+	d.nodes[name] = &node{name: name, host: "host-" + name, incarnation: incarnation, memory: 1000, slots: 100, wake: make(chan struct{}, 1), stop: func() {}}
 	d.holds[name] = &wire.Holdings{Incarnation: incarnation, Memory: 1000}
 }
 
@@ -52,6 +53,9 @@ func (d *cluster) round() {
 			}
 		}
 		d.now = d.now.Add(time.Millisecond)
+		if d.measured {
+			d.measure()
+		}
 		for _, name := range sortedNodes(d.holds) {
 			if d.nodes[name] != nil {
 				d.applyHoldings(name, d.holds[name], d.now, d.now)
@@ -127,7 +131,7 @@ func (d *cluster) held(name, id string) *wire.HeldExecutor {
 // serve registers an application that wants the given number of executors.
 func (d *cluster) serve(executors int) *application {
 	d.t.Helper()
-	r := api.Application{ID: "app", Incarnation: 7, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 300}}
+	r := api.Application{ID: "app", Incarnation: 7, Grants: true, Template: api.Template{Argv: []string{"x"}, Memory: 300, Slots: 1}}
 	if err := d.register(&r, d.now); err != nil {
 		d.t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func (t *Nodes) Members() []wire.MemberNode {
 	list := make([]wire.MemberNode, 0, len(t.byName))
 	for _, n := range t.sorted() {
 		list = append(list, wire.MemberNode{
-			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Memory: n.memory, Host: n.host, Draining: n.draining, DiskFault: n.diskFault,
+			Name: n.ref.Name, Address: n.address, Incarnation: n.incarnation, Numbers: t.numbersOf(n), Slots: len(n.slots), Memory: n.memory, Host: n.host, Draining: n.draining, DiskFault: n.diskFault,
 		})
 	}
 	return list

@@ -25,6 +25,7 @@ type MemberNode struct {
 	// Numbers are those of its workers plus one, slot by slot; 0 for a slot that was
 	// removed, or under a policy that numbers none.
 	Numbers  []int32
+	Slots    int    // 0 from a master of an earlier version
 	Memory   int64  // MB for the processes of applications
 	Host     string // as applications know it
 	Draining bool   // it takes nothing new

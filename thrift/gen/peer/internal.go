@@ -14034,6 +14034,7 @@ func (p *TSnapshotReply) String() string {
 //   - Host
 //   - Draining
 //   - DiskFault
+//   - Slots
 type TRollNode struct {
 	Name        string  `thrift:"name,1" db:"name" json:"name"`
 	Address     string  `thrift:"address,2" db:"address" json:"address"`
@@ -14043,6 +14044,7 @@ type TRollNode struct {
 	Host        string  `thrift:"host,6" db:"host" json:"host"`
 	Draining    bool    `thrift:"draining,7" db:"draining" json:"draining"`
 	DiskFault   string  `thrift:"diskFault,8" db:"diskFault" json:"diskFault"`
+	Slots       int32   `thrift:"slots,9" db:"slots" json:"slots"`
 }
 
 func NewTRollNode() *TRollNode {
@@ -14088,6 +14090,12 @@ var TRollNode_DiskFault_DEFAULT string = ""
 func (p *TRollNode) GetDiskFault() string {
 	return p.DiskFault
 }
+
+var TRollNode_Slots_DEFAULT int32 = 0
+
+func (p *TRollNode) GetSlots() int32 {
+	return p.Slots
+}
 func (p *TRollNode) IsSetMemory() bool {
 	return p.Memory != TRollNode_Memory_DEFAULT
 }
@@ -14102,6 +14110,10 @@ func (p *TRollNode) IsSetDraining() bool {
 
 func (p *TRollNode) IsSetDiskFault() bool {
 	return p.DiskFault != TRollNode_DiskFault_DEFAULT
+}
+
+func (p *TRollNode) IsSetSlots() bool {
+	return p.Slots != TRollNode_Slots_DEFAULT
 }
 
 func (p *TRollNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -14191,6 +14203,16 @@ func (p *TRollNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 8:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField9(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -14298,6 +14320,15 @@ func (p *TRollNode) ReadField8(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TRollNode) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Slots = v
+	}
+	return nil
+}
+
 func (p *TRollNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TRollNode"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -14325,6 +14356,9 @@ func (p *TRollNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -14457,6 +14491,21 @@ func (p *TRollNode) writeField8(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TRollNode) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSlots() {
+		if err := oprot.WriteFieldBegin(ctx, "slots", thrift.I32, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:slots: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Slots)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.slots (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:slots: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TRollNode) Equals(other *TRollNode) bool {
 	if p == other {
 		return true
@@ -14491,6 +14540,9 @@ func (p *TRollNode) Equals(other *TRollNode) bool {
 		return false
 	}
 	if p.DiskFault != other.DiskFault {
+		return false
+	}
+	if p.Slots != other.Slots {
 		return false
 	}
 	return true
