@@ -10,6 +10,7 @@ import org.pigeonsched.spark.Refusal
 private[spark] object SparkSettings {
 
   private val TaskCpus = "spark.task.cpus"
+  private val Resource = """^spark\.(executor|task)\.resource\..+""".r
   private val Whole = s"it must be a whole number from %s to ${Int.MaxValue}"
 
   /** Throws a Refusal that names a setting with which no task could ever run. */
@@ -17,7 +18,18 @@ private[spark] object SparkSettings {
     conf.getOption("spark.executor.instances").foreach(text =>
       if (!whole(text).exists(_ >= 0)) unusable(text, "spark.executor.instances", Whole.format(0)))
     conf.getOption(TaskCpus).foreach(checkTaskCpus(_, grants))
+    checkResources(conf)
   }
+
+  // Each executor would find the devices of its node by its discovery script, and those of two
+  // applications the same ones.
+  private def checkResources(conf: SparkConf): Unit =
+    conf.getAll.map(_._1).sorted.find(Resource.findFirstIn(_).isDefined).foreach(key =>
+      unusable(
+        conf.get(key),
+        key,
+        "Pigeon's nodes do not count devices, and would give the same ones to two applications",
+        "leave it out, or run the application on a cluster manager that counts devices"))
 
   /** Returns the cores of an executor that a task counts as: a grant serves one task. */
   def coresPerTask(conf: SparkConf): Int =

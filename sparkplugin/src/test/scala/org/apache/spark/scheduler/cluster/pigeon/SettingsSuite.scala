@@ -81,6 +81,17 @@ class SettingsSuite extends AnyFunSuite {
     assert(SparkSettings.coresPerTask(conf()) == 1)
   }
 
+  test("devices, which nodes do not count, are refused by their setting in both modes") {
+    for {
+      setting <- Seq("spark.executor.resource.gpu.amount", "spark.task.resource.fpga.amount")
+      mode <- Seq("grants", "coarse")
+    } {
+      val refusal = intercept[Refusal](Settings.of(conf(setting -> "1", Settings.Mode -> mode)))
+      assert(refusal.getMessage.contains(setting) && refusal.getMessage.contains("do not count"))
+    }
+    Settings.of(conf("spark.driver.resource.gpu.amount" -> "1"))
+  }
+
   test("where the application has a class, Spark SQL is told once to keep it out of sessions") {
     val mine = classOf[SessionSettings].getName
     val c = conf("spark.pigeon.priority" -> "1", "spark.sql.extensions" -> "a.B")
