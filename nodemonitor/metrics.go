@@ -55,7 +55,7 @@ func Metrics() *telemetry.Metrics {
 	m.watchMessages(func() relay.Stats { return relay.Stats{} })
 	m.watchDrain(func() bool { return false })
 	m.watchDisk(func() bool { return false })
-	m.watchGuard(func() guard.Health { return guard.Health{} })
+	m.watchGuard(func() guard.Health { return guard.Health{} }, func() uint64 { return 0 })
 	m.watchLimits(func() string { return "" })
 	m.watchLogs(func() logs.Stats { return logs.Stats{} })
 	for _, kind := range []daemon.FileKind{daemon.ApplicationFiles, daemon.StagedFiles} {
@@ -78,9 +78,10 @@ func (m *metrics) watchDisk(faulty func() bool) {
 }
 
 // watchGuard exports the health of the guard.
-func (m *metrics) watchGuard(health func() guard.Health) {
+func (m *metrics) watchGuard(health func() guard.Health, strays func() uint64) {
 	m.GaugeIf("guard_faulty", "1 while the guard, which starts and kills the processes of tasks, does not answer: the node takes nothing new until it does.", func() bool { return health().Fault != "" })
 	m.CounterFunc("guard_faults_total", "How often the guard did not answer within two seconds, or ended without being told to.", func() float64 { return float64(health().Faults) })
+	m.CounterFunc("stray_processes_total", "Processes that were killed because they had outlived their attempt outside of its process group (setsid).", func() float64 { return float64(strays()) })
 }
 
 // watchLimits exports how the limits of tasks are enforced.

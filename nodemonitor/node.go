@@ -169,7 +169,7 @@ func (n *NodeMonitor) openBackends(deps Deps, p sched.Policy) (err error) {
 	n.metrics.watchLogs(n.backends.Logs().Stats)
 	n.metrics.watchDrain(n.draining.Load)
 	n.metrics.watchDisk(n.faulty.Load)
-	n.metrics.watchGuard(n.backends.GuardHealth)
+	n.metrics.watchGuard(n.backends.GuardHealth, n.backends.Strays)
 	e := n.backends.Enforces()
 	n.metrics.watchLimits(func() string { return e.By() })
 	n.log.Info("how the limits of tasks are enforced", "by", e.String())

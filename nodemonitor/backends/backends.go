@@ -180,6 +180,9 @@ func (s *Set) Logs() *logs.Store { return s.logs }
 // GuardHealth returns the health of the guard.
 func (s *Set) GuardHealth() guard.Health { return s.guard.Health() }
 
+// Strays returns how many processes had outlived their attempts, and were killed.
+func (s *Set) Strays() uint64 { return s.guard.Strays() }
+
 // Disk returns the watch over the disk of the work folder, which nobody runs yet.
 func (s *Set) Disk() *disk.Watch { return s.disk }
 

@@ -130,6 +130,10 @@ func (b *birth) plan(p *plan, spec *Spec, files [4]int, guard int, signals []int
 	if cur, most := fork.FilesCur, fork.FilesMax; most != 0 {
 		b.limit(unix.RLIMIT_NOFILE, cur, most)
 	}
+	if t := &b.s.tags; t.on {
+		tag := t.of(b.c.handle)
+		b.limit(rlimitLocks, tag, tag)
+	}
 	if l := &spec.Limits; rlimits {
 		if most := uint64(max(l.Memory, 0)); most > 0 {
 			b.limit(unix.RLIMIT_DATA, most, most)

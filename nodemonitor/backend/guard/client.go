@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -71,6 +72,7 @@ type Client struct {
 	serving *instance // the guard in use, nil before the first one
 
 	health health
+	strays atomic.Uint64
 }
 
 // attempt is one process until its last event.

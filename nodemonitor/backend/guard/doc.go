@@ -17,8 +17,8 @@
 // # Which process ends when
 //
 //	the attempt's process ends   the rest of its process group is killed, and
-//	                             descendants that left the group are found by the
-//	                             mark in their environment and killed
+//	                             descendants that left the group are found by their
+//	                             tag and killed
 //	Kill                         SIGTERM to the group (and SIGCONT, should it be
 //	                             suspended), SIGKILL after the grace
 //	the node monitor ends,       the socket reads end-of-file; unless another client
@@ -26,7 +26,7 @@
 //	                             kills all its descendants until it has none, then exits.
 //	                             What has no note is killed at once
 //	the guard ends, kill -9      every attempt's process dies of its parent-death
-//	included                     signal; the client kills the rest by the mark, ends
+//	included                     signal; the client kills the rest by the tag, ends
 //	                             the attempts as Lost, and starts a new guard for
 //	                             the next attempt. Without a client at that moment,
 //	                             the next one of the node kills the rest
@@ -70,8 +70,9 @@
 //
 // # What escapes
 //
-// A process that leaves its group and also wipes its environment survives the end
-// of its attempt, but not the end of the node monitor. Only Linux is served.
+// What a process leaves behind outside of its group becomes a child of the guard, which knows it by its tag (tags):
+// it is killed when its attempt has ended, and counted. A process can change its tag to that of another attempt that
+// runs then, and lives as long as that one; a cgroup of its own (limits) ends this, too. Only Linux is served.
 //
 // # Input
 //

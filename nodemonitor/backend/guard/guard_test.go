@@ -140,6 +140,7 @@ func TestKillIsHardAfterTheGrace(t *testing.T) {
 		"stopped":         `echo $$ > pids; kill -STOP $$; while :; do sleep 0.01; done`,
 		"own session":     `setsid sh -c 'echo $$ > pids; while :; do sleep 0.01; done' & wait`,
 		"daemon":          `(setsid sh -c 'echo $$ > pids; while :; do sleep 0.01; done' &) ; sleep 1000`,
+		"no environment":  `env -i setsid -f sh -c 'echo $$ > pids; exec sleep 1000'; sleep 1000`,
 		"escaped in turn": `setsid sh -c 'setsid sh -c "echo \$\$ > pids; while :; do sleep 0.01; done" & wait' & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +174,10 @@ func TestKillBeforeTheStart(t *testing.T) {
 func TestNothingOutlivesItsAttempt(t *testing.T) {
 	c := client(t)
 	for name, script := range map[string]string{
-		"group":   `sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
-		"escaped": `setsid sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
+		"group":          `sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
+		"no environment": `env -i setsid -f sh -c 'echo $$ > pids; exec sleep 1000'; while [ ! -s pids ]; do sleep 0.01; done`,
+		"another tag":    `env -i setsid -f sh -c 'ulimit -x 1 2>/dev/null; echo $$ > pids; exec sleep 1000'; while [ ! -s pids ]; do sleep 0.01; done`,
+		"escaped":        `setsid sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := shell(script)
@@ -184,6 +187,9 @@ func TestNothingOutlivesItsAttempt(t *testing.T) {
 			}
 			pid := readPids(t, s.Dir+"/pids", 1)[0]
 			await.Until(t, "the process is gone", func() bool { return state(pid) == "" })
+			if name != "group" {
+				await.Until(t, "it is counted", func() bool { return c.Strays() > 0 })
+			}
 		})
 	}
 }
@@ -192,7 +198,7 @@ func TestNothingOutlivesItsAttempt(t *testing.T) {
 // ended attempt spares what escaped from a living one.
 func TestEscapedStaysWhileItsAttemptRuns(t *testing.T) {
 	c := client(t)
-	s := shell(`(setsid sh -c 'echo $$ > pids; while [ ! -e go ]; do sleep 0.01; done; echo ok > answer' &); while [ ! -e answer ]; do sleep 0.01; done`)
+	s := shell(`(env -i PATH="$PATH" setsid sh -c 'echo $$ > pids; while [ ! -e go ]; do sleep 0.01; done; echo ok > answer' &); while [ ! -e answer ]; do sleep 0.01; done`)
 	s.Dir = t.TempDir()
 	r := start(t, c, s)
 	pid := readPids(t, s.Dir+"/pids", 1)[0]

@@ -51,6 +51,9 @@ func (c *Client) Health() Health {
 	return c.health.now
 }
 
+// Strays returns how many processes were killed that had outlived their attempt outside of its group.
+func (c *Client) Strays() uint64 { return c.strays.Load() }
+
 // Watch calls changed whenever the health of the guard has changed, until stop is called, and at once when it is at
 // fault. It must not call the client.
 func (c *Client) Watch(changed func(Health)) (stop func()) {

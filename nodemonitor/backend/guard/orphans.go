@@ -32,9 +32,11 @@ func (s *server) sweepAgain() {
 func (s *server) sweep() {
 	s.sweeping = false
 	s.reap()
-	living := make(map[string]bool, len(s.handles))
+	marks, known := make(map[string]bool, len(s.handles)), make(map[uint64]bool, len(s.handles))
 	for _, c := range s.handles {
-		living[c.mark] = !c.exited // one whose output is awaited has ended
+		if !c.exited { // one whose output is awaited has ended
+			marks[c.mark], known[s.tags.of(c.handle)] = true, true
+		}
 	}
 	again := false
 	s.strays = false
@@ -43,12 +45,22 @@ func (s *server) sweep() {
 			continue
 		}
 		s.strays = true
-		mark := markOf(pid)
-		if mark != "" && living[mark] {
-			continue
+		kill := false
+		if s.tags.on {
+			if known[tagOf(pid)] {
+				continue
+			}
+			kill = true // also where the process has changed its tag
+		} else {
+			mark := markOf(pid)
+			if marks[mark] {
+				continue
+			}
+			kill = mark != ""
 		}
 		again = true
-		if mark != "" {
+		if kill {
+			s.tell(Event{Kind: Stray, Pid: pid})
 			_ = syscall.Kill(pid, syscall.SIGKILL) // a child that is not reaped, so its pid is not reused
 		}
 	}

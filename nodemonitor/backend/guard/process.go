@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -169,7 +168,11 @@ func (c *Client) receive(g *instance) {
 		if decode(&e, buf) != nil {
 			break
 		}
-		if g.answered(); e.Kind != Alive {
+		switch g.answered(); e.Kind {
+		case Alive:
+		case Stray:
+			c.strays.Add(1)
+		default:
 			c.deliver(e)
 		}
 	}
@@ -246,22 +249,4 @@ func (g *instance) leave() {
 	_ = g.conn.Close() // the guard reads end-of-file
 	g.follow()
 	<-g.gone
-}
-
-// killMarked kills every process that carries a mark with the prefix, until none is
-// found. Only a guard that was itself killed leaves any.
-func killMarked(prefix string) {
-	for range 100 { // against a process that forks faster than it is killed
-		found := false
-		for _, pid := range pids() {
-			if strings.HasPrefix(markOf(pid), prefix) {
-				found = true
-				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have just ended
-			}
-		}
-		if !found {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
 }

@@ -110,10 +110,11 @@ const (
 	Lost    // the guard went away, or the node had no process, memory, open file or cgroup for it; Fault describes that
 	Input   // a piece of standard input was written or not taken; Input has how far it is
 	Alive   // of no process: the guard answers
+	Stray   // of no process: one that outlived its attempt, outside of its group, is killed
 )
 
 // last reports whether no event of the process follows.
-func (k EventKind) last() bool { return k != Started && k != Input && k != Alive }
+func (k EventKind) last() bool { return k == Ended || k == Refused || k == Lost }
 
 // Event is what has happened to one process.
 type Event struct {

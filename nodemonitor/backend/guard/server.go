@@ -45,6 +45,7 @@ type server struct {
 	null     int      // /dev/null, the stdin of a process that takes none
 	env      []string // the part of the guard's own that processes have
 	signals  []int    // for which this process has handlers
+	tags     tags
 	open     opener
 	peaks    peaks
 	tree     *cgroup.Tree   // nil: limits are enforced by rlimits

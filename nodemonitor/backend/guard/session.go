@@ -37,6 +37,7 @@ func (s *server) first(socket int) error {
 		return err
 	}
 	s.owner, s.token, s.tree = g.Owner, g.Token, cgroup.At(g.Cgroup)
+	s.tags = tagsOf(g.Token)
 	if g.Grace > 0 {
 		l, err := listener()
 		if err != nil {
