@@ -165,7 +165,7 @@ results: build ## docs/results.md: simulated comparisons of all policies (three 
 	$(BIN) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \
 		$(addprefix $(OUT)/results/,$(COMPARED)) > $(OUT)/results/page.md
 	mv $(OUT)/results/page.md docs/results.md
-	cp $(OUT)/results/model/figure3.png $(OUT)/results/model/figure4.png docs/results/
+	cp $(OUT)/results/model/figure3a.png $(OUT)/results/model/figure3b.png docs/results/
 
 table: need-go ## the gains of pigeon-sort and pigeon-x over pigeon, simulated with 15 seeds (five minutes)
 	$(GO) test ./internal/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m

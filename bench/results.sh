@@ -52,7 +52,7 @@ blind=pigeon,pigeon-x,kairos,peacock,eagle,hawk
 compare undeclared --policies $blind --declared 0 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 2
 compare half-declared --policies $blind --declared 0.5 --wrong-class 0.2 --traces "$traces/ngo_90.tr" --resample 20000 --loads 0.9 --seeds 2
 
-# The model beside simulation, with the paper's figures 3 and 4.
+# The model beside simulation, with the paper's figures 3(a) and 3(b).
 if ! [ -s "$out/model.md" ]; then
 	"$pigeon" model --simulate 50000 --out "$out/model" >"$out/model.txt"
 	{
@@ -61,7 +61,7 @@ if ! [ -s "$out/model.md" ]; then
 		"$pigeon" model --loads 0.808,0.909 >"$out/messages.txt"
 		printf '```\n\nMessages add load that the formulas do not include: a worker of pigeon waits two message delays for its next task. With these delays the loads are 0.808 and 0.909:\n\n```\n'
 		cat "$out/messages.txt"
-		printf '```\n\n![Figure 3 of the paper: probability of service without queueing](results/figure3.png)\n\n'
-		printf '![Figure 4 of the paper: queueing time](results/figure4.png)\n'
+		printf '```\n\n![Figure 3(a) of the paper: probability of service without queueing](results/figure3a.png)\n\n'
+		printf '![Figure 3(b) of the paper: queueing time](results/figure3b.png)\n'
 	} >"$out/model.md"
 fi

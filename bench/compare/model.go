@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/workload"
 )
 
-// Model is the setting of sections 4.2 and 4.3 of the Pigeon paper: jobs of equal
+// Model is the setting of section 3 of the Pigeon paper: jobs of equal
 // fan-out, tasks of exponential durations, Poisson arrivals, one class.
 type Model struct {
 	GroupSizes []int     // N_w

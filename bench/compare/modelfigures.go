@@ -8,9 +8,9 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/plot"
 )
 
-// ModelFigures draws the paper's figures 3 (P_job(0)) and 4 (T_q) by group size,
+// ModelFigures draws the paper's figures 3(a), P_job(0), and 3(b), by T_q, by group size,
 // with Sparrow's, simulated points next to the lines.
-func (m *Model) ModelFigures(points []ModelPoint, base3, base4 string) error {
+func (m *Model) ModelFigures(points []ModelPoint, baseA, baseB string) error {
 	if len(m.GroupSizes) < 2 {
 		return fmt.Errorf("a figure by group size needs two sizes, not %d; no figure was drawn", len(m.GroupSizes))
 	}
@@ -25,19 +25,19 @@ func (m *Model) ModelFigures(points []ModelPoint, base3, base4 string) error {
 		}
 		return p
 	}
-	three := plot.Series{Title: "Served without queueing: " + setting, XLabel: "workers in a group", Panels: []plot.SeriesPanel{
+	queueless := plot.Series{Title: "Served without queueing: " + setting, XLabel: "workers in a group", Panels: []plot.SeriesPanel{
 		panel(both, "P(job not put off)", func(p *ModelPoint) measure.Number { return p.Unqueued }, func(s *ModelSimulated) measure.Number { return s.Unqueued }, 1),
 		panel(both, "P(no task waits)", func(p *ModelPoint) measure.Number { return p.NoTaskWaits }, func(s *ModelSimulated) measure.Number { return s.NoTaskWaits }, 1),
 	}}
-	four := plot.Series{Title: "Expected queueing time of a task: " + setting, XLabel: "workers in a group"}
+	wait := plot.Series{Title: "Expected queueing time of a task: " + setting, XLabel: "workers in a group"}
 	for _, policy := range both { // on one scale Sparrow's would hide Pigeon's
-		four.Panels = append(four.Panels, panel([]string{policy}, policy+" (ms)",
+		wait.Panels = append(wait.Panels, panel([]string{policy}, policy+" (ms)",
 			func(p *ModelPoint) measure.Number { return p.Queueing }, func(s *ModelSimulated) measure.Number { return s.Queueing }, 1e3))
 	}
-	if err := three.WriteFiles(base3); err != nil {
+	if err := queueless.WriteFiles(baseA); err != nil {
 		return err
 	}
-	return four.WriteFiles(base4)
+	return wait.WriteFiles(baseB)
 }
 
 // lines returns the line of the formula and the marks of the simulation of a policy at a

@@ -1,4 +1,4 @@
-// Package model is the queueing model of the Pigeon paper's sections 4.2 and 4.3:
+// Package model is the queueing model of section 3 of the Pigeon paper:
 // how likely a job is to be served without any queueing, and how long a task waits.
 //
 // A group is an M/M/N queue: N workers, Poisson arrivals of tasks (a job brings a

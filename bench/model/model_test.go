@@ -26,7 +26,7 @@ func TestJobExponential(t *testing.T) {
 	}
 }
 
-// printed evaluates the formula of section 4.2 as it stands, with 400 bits.
+// printed evaluates the formula of section 3 as it stands, with 400 bits.
 func printed(n int, rho float64) float64 {
 	num := func(x float64) *big.Float { return new(big.Float).SetPrec(400).SetFloat64(x) }
 	x := new(big.Float).SetPrec(400).Mul(num(float64(n)), num(rho))

@@ -14,7 +14,7 @@ func SparrowTaskServedAtOnce(rho float64, tasks int) float64 {
 }
 
 // SparrowQueueingTime is the mean time a task waits for a worker, those that do not
-// wait included, in the unit of meanTask. The paper's section 4.3 has none for
+// wait included, in the unit of meanTask. The paper's section 3 has none for
 // Sparrow, whose probes it only counts; this one is derived.
 //
 // A job of F tasks probes 2F workers, and its tasks go to those F of them that come

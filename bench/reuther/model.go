@@ -12,8 +12,11 @@ import (
 type Fit struct {
 	Latency  measure.Number `json:"t_s"`     // seconds
 	Exponent measure.Number `json:"alpha_s"` // 1: each task costs the same
-	Points   int            `json:"points"`  // sets that were fitted; the model is missing below two
+	Points   int            `json:"points"`  // sets that were fitted; the model is missing below three numbers of tasks
 }
+
+// leastNumbers is how many numbers of tasks a model needs.
+const leastNumbers = 3
 
 // fit is the regression of log(T_total - t n) on log n over the sets with constant durations
 // of one task a launch. A set that took no longer than its work says nothing about the
@@ -27,7 +30,8 @@ func fit(sets []SetResult) Fit {
 			numbers[s.Each] = true
 		}
 	}
-	if len(numbers) < 2 {
+	// Two points fit any line: it would say nothing, and may have a negative exponent.
+	if len(numbers) < leastNumbers {
 		return Fit{Latency: measure.Missing(), Exponent: measure.Missing(), Points: len(x)}
 	}
 	alpha, beta := stat.LinearRegression(x, y, nil, false)

@@ -27,7 +27,10 @@ func TestFit(t *testing.T) {
 			t.Errorf("%+v, want %v and %v", f, latency, exponent)
 		}
 	})
-	if f := fit([]SetResult{{Each: 4, Duration: 1, Multilevel: 1, Over: 1}}); !math.IsNaN(float64(f.Latency)) || f.Points != 1 {
-		t.Errorf("one point has the model %+v", f)
+	sets := []SetResult{{Each: 4, Duration: 4, Multilevel: 1, Over: 1}, {Each: 8, Duration: 2, Multilevel: 1, Over: 0.7}, {Each: 8, Duration: 2, Multilevel: 1, Over: 0.8}}
+	for n := range len(sets) + 1 { // a line through two points, whose exponent may be below zero, is no fit
+		if f := fit(sets[:n]); !math.IsNaN(float64(f.Latency)) || !math.IsNaN(float64(f.Exponent)) || f.Points != n {
+			t.Errorf("%d sets of two numbers of tasks have the model %+v", n, f)
+		}
 	}
 }

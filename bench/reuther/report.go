@@ -86,6 +86,10 @@ func (r *Result) WriteText(out io.Writer) error {
 	}
 	b.WriteString("\nT_total - t n = t_s n^alpha_s\n")
 	for _, p := range r.Peers {
+		if math.IsNaN(float64(p.Model.Latency)) {
+			fmt.Fprintf(&b, "%-24s no fit: it takes %d lengths of tasks above zero with a T_total above their work\n", p.Name, leastNumbers)
+			continue
+		}
 		fmt.Fprintf(&b, "%-24s t_s %s s, alpha_s %s\n", p.Name, markdown.Significant(float64(p.Model.Latency)), markdown.Fixed(float64(p.Model.Exponent), 2))
 	}
 	for _, why := range r.LeftOut {

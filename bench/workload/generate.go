@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
@@ -15,6 +16,8 @@ type Generator struct {
 	// About is a line about its jobs and the keys that it accepts beyond
 	// jobs, load, workers and seed, which all accept.
 	About string
+	// Cutoff separates its short jobs from its long ones; 0: it has no classes.
+	Cutoff time.Duration
 
 	// body reads the generator's own keys and returns what fills in the
 	// estimate and durations of job i of n.
@@ -35,15 +38,15 @@ type bodyFunc func(r *rand.Rand, i, n int) []int64
 // and draw Poisson arrivals. A job's estimate is the mean of its durations.
 func Generators() []Generator {
 	return []Generator{
-		{Name: "ec2", jobs: 5000, body: ec2Body,
+		{Name: "ec2", jobs: 5000, body: ec2Body, Cutoff: time.Second,
 			About: "short and long jobs like the paper's EC2 experiment (cutoff 1 s); burst=true: long jobs in the first sixth, as in the files"},
 		{Name: "exp", jobs: 5000, body: expBody,
 			About: "exponential durations; mean=200ms; fanout=N (default: drawn from 1 to 9)"},
 		{Name: "uniform", jobs: 5000, body: uniformBody,
 			About: "durations uniform on mean (1 +- spread); mean=100ms, spread=0.5 (0: all equal), fanout=10"},
-		{Name: "yahoo", jobs: 5001, body: yahooBody,
+		{Name: "yahoo", jobs: 5001, body: yahooBody, Cutoff: time.Second,
 			About: "short and long jobs like the sample of the Yahoo trace (cutoff 1 s)"},
-		{Name: "google", jobs: 10000, body: googleBody,
+		{Name: "google", jobs: 10000, body: googleBody, Cutoff: 1129532 * time.Millisecond,
 			About: "short and long jobs like the sample of the Google trace (cutoff 1129.532 s; --workers 5000)"},
 	}
 }

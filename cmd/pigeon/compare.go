@@ -173,7 +173,12 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output o
 	if taken > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d runs had ended before and were taken from %s\n", taken, filepath.Join(f.out, compare.KeptFolder))
 	}
+	warned := map[string]bool{}
 	if err := c.Records(func(r compare.Record) error {
+		if !warned[r.Trace] {
+			warned[r.Trace] = true
+			warnNoShortJob(cmd.ErrOrStderr(), &r.Result, f.workload.cutoff)
+		}
 		if line := r.AboutOthers(); line != "" {
 			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s live on %s: %s\n", r.Policy, r.Trace, line)
 		}

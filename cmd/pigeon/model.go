@@ -21,11 +21,11 @@ func modelCommand() *cobra.Command {
 		Use:     "model",
 		GroupID: groupMeasure,
 		Short:   "Compute how likely a job is served without queueing, by group size and load",
-		Long: `The queueing model of sections 4.2 and 4.3 of the Pigeon paper: the probability
+		Long: `The queueing model of section 3 of the Pigeon paper: the probability
 that a job is served without queueing and the expected queueing time, for Pigeon by
 group size and load, and for Sparrow, whose queueing time the paper leaves out and
 docs/compare.md derives. With --simulate the same is simulated; with --out the
-paper's figures 3 and 4 are drawn.`,
+paper's figures 3(a) and 3(b) are drawn; figures 2 and 4, the same over the load, are not.`,
 		Example: `  pigeon model
   pigeon model --group-sizes 40,100 --loads 0.7,0.95 -o json
   pigeon model --simulate 10000 --out out/model          compared with simulation, in some minutes`,
@@ -43,7 +43,7 @@ paper's figures 3 and 4 are drawn.`,
 	fs.IntVar(&m.Workers, "workers", 30_000, "simulated workers in all; as many as fill whole groups are used")
 	fs.DurationVar(&m.Delay, "delay", 500*time.Microsecond, "one-way delay of a simulated message")
 	fs.Uint64Var(&m.Seed, "seed", 1, "seed of the simulation")
-	fs.StringVar(&out, "out", "", "folder for figures 3 and 4, SVG and PNG")
+	fs.StringVar(&out, "out", "", "folder for figures 3(a) and 3(b), SVG and PNG")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		slices.Sort(m.GroupSizes)
 		if err := m.Check(); err != nil {
@@ -61,7 +61,7 @@ paper's figures 3 and 4 are drawn.`,
 			return fmt.Errorf("the simulation did not come to its end: %w", err)
 		}
 		if out != "" {
-			if err := m.ModelFigures(points, filepath.Join(out, "figure3"), filepath.Join(out, "figure4")); err != nil {
+			if err := m.ModelFigures(points, filepath.Join(out, "figure3a"), filepath.Join(out, "figure3b")); err != nil {
 				return err
 			}
 		}

@@ -28,7 +28,7 @@ func TestModel(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[1]), &p); err != nil || p.Policy != "pigeon" || p.Group != 20 || p.Unqueued == nil || p.Simulated.Unqueued <= 0 {
 		t.Errorf("%v: %+v", err, p)
 	}
-	for _, name := range []string{"figure3.svg", "figure3.png", "figure4.svg", "figure4.png"} {
+	for _, name := range []string{"figure3a.svg", "figure3a.png", "figure3b.svg", "figure3b.png"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)
 		}
@@ -39,7 +39,7 @@ func TestModel(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--loads 1": "grow without end", "--group-sizes 0": "group of 0", "--simulate 5": "outside 20 to 100000 ", "--simulate -1": "-1 simulated jobs of 100 tasks are outside 20 to 100000 ", "more": "more",
-		"--group-sizes 5 --out " + out + "/figure3.svg/x": "--out",
+		"--group-sizes 5 --out " + out + "/figure3a.svg/x": "--out",
 	} {
 		if code, stdout, stderr := pigeon(t, append([]string{"model"}, strings.Fields(args)...)...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon model %s: status %d, want %q\n%s\n%s", args, code, want, stdout, stderr)

@@ -115,6 +115,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	a.Live, s.used = append(a.Live, result), got.Usage
 	short, long := run.Completions(w, got.Outcome)
 	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
+	warnNoShortJob(s.cmd.ErrOrStderr(), &result, run.Description.Cutoff)
 	if s.output == outputJSON {
 		return result.Partial, writeJSON(s.cmd.OutOrStdout(), result)
 	}

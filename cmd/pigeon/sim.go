@@ -181,10 +181,10 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 			if len(runs) > 1 {
 				show.linef("%d of %d runs simulated", i+1, len(runs))
 			}
+			results = append(results, r)
 			if output == outputJSON {
 				return writeJSON(cmd.OutOrStdout(), r)
 			}
-			results = append(results, r)
 			return nil
 		})
 	show.clear()
@@ -194,6 +194,7 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 	if err = errors.Join(err, files.close()); err != nil {
 		return fmt.Errorf("the simulation did not come to its end: %w", err)
 	}
+	warnNoShortJob(cmd.ErrOrStderr(), &results[0], runs[0].Description.Cutoff)
 	if output == outputJSON {
 		return nil
 	}

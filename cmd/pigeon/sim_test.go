@@ -224,3 +224,20 @@ func TestSimIsDeterministic(t *testing.T) {
 		t.Errorf("actions of %d and %d bytes, histories of %d and %d", len(actions[0]), len(actions[1]), len(histories[0]), len(histories[1]))
 	}
 }
+
+// A run without a short job says so, and which cutoff the generator's jobs have.
+func TestSimWithoutShortJobs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ trace, want string }{
+		{"gen:google,jobs=40", "none of the 40 jobs of gen:google,jobs=40 is short: the mean task of each is above the cutoff of 1s; to tell short jobs from long ones, give --cutoff 18m49.532s, which is that of gen:google"},
+		{"gen:uniform,jobs=40,mean=10s,spread=0", "none of the 40 jobs of gen:uniform,jobs=40,mean=10s,spread=0 is short: the mean task of each is above the cutoff of 1s; to tell short jobs from long ones, give its --cutoff"},
+		{"gen:ec2,jobs=40", ""},
+	} {
+		for _, args := range [][]string{{"sim", "--trace", c.trace}, {"sim", "--trace", c.trace, "-o", "json"}, {"compare", "--traces", c.trace, "--policies", "pigeon", "--out", t.TempDir()}} {
+			code, _, stderr := pigeon(t, args...)
+			if code != exitDone || strings.Contains(stderr, "is short") != (c.want != "") || !strings.Contains(stderr, c.want) {
+				t.Errorf("%v: status %d, stderr %q, want %q", args, code, stderr, c.want)
+			}
+		}
+	}
+}

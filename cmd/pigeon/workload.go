@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/spf13/pflag"
 )
@@ -87,4 +90,19 @@ func (w *workloadFlags) check() error {
 		return fmt.Errorf("--cutoff %v is outside %v to %v", w.cutoff, time.Nanosecond, most)
 	}
 	return nil
+}
+
+// warnNoShortJob prints a line about a run in which every job was long.
+func warnNoShortJob(errs io.Writer, r *measure.Result, cutoff time.Duration) {
+	if r.Jobs == 0 || r.Long.Jobs < r.Jobs {
+		return
+	}
+	next := "give its --cutoff"
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.Trace, "gen:"), ",")
+	for _, g := range workload.Generators() {
+		if g.Name == name && g.Cutoff > cutoff {
+			next = fmt.Sprintf("give --cutoff %v, which is that of gen:%s", g.Cutoff, name)
+		}
+	}
+	fmt.Fprintf(errs, "pigeon: none of the %d jobs of %s is short: the mean task of each is above the cutoff of %v; to tell short jobs from long ones, %s\n", r.Jobs, r.Trace, cutoff, next)
 }

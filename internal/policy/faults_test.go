@@ -17,7 +17,7 @@ var (
 
 // specs are all policies, with settings under which cores do what they seldom do.
 func specs() []string {
-	return append(policy.Names(), "pigeon:weight=3", "sparrow:cancel=yes,ratio=1", "hawk:tries=2", "hawk:ratio=1", "eagle:least=1",
+	return append(policy.Names(), "pigeon:weight=3", "pigeon:order=fanout", "sparrow:cancel=yes,ratio=1", "hawk:tries=2", "hawk:ratio=1", "eagle:least=1",
 		"peacock:interval=1ms", "peacock:printed=yes", "kairos:q=1,s=0", "kairos:q=2,quantum=200ms", "kairos:cores=2")
 }
 

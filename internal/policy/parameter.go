@@ -72,6 +72,17 @@ func choice(key string, at *bool) parameter {
 	}}
 }
 
+// either sets one of two words; the second one is true.
+func either(key string, at *bool, no, yes string) parameter {
+	return parameter{key, func(value string) error {
+		if value != no && value != yes {
+			return fmt.Errorf("use %s or %s", no, yes)
+		}
+		*at = value == yes
+		return nil
+	}}
+}
+
 // span sets a length of time above zero.
 func span(key string, at *sched.Time) parameter {
 	return spanFrom(key, at, 1, "above zero")

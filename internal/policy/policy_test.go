@@ -88,6 +88,7 @@ func TestConfigureRefuses(t *testing.T) {
 		{"pigeon:weight=-1", `weight="-1"`, "or more"},
 		{"pigeon:weight=2.5", `weight="2.5"`, "whole number"},
 		{"pigeon:weight=99999999999999999999", "weight=", "whole number"},
+		{"pigeon:order=size", `order="size"`, "use arrival or fanout"},
 		{"pigeon:reserved=1", `reserved="1"`, "below 1"},
 		{"pigeon:reserved=-0.1", `reserved="-0.1"`, "from 0"},
 		{"pigeon:reserved=NaN", `reserved="NaN"`, "a share"},

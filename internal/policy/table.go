@@ -47,7 +47,14 @@ func table() []entry {
 }
 
 func openPigeon(p *sched.Params) (func() sched.Policy, []parameter) {
-	return pigeon.Policy, []parameter{weight(p), reserved(p)}
+	fanout := false
+	build := func() sched.Policy {
+		if fanout {
+			return pigeon.FanoutPolicy()
+		}
+		return pigeon.Policy()
+	}
+	return build, []parameter{weight(p), reserved(p), either("order", &fanout, "arrival", "fanout")}
 }
 
 func openPeacock(*sched.Params) (func() sched.Policy, []parameter) {

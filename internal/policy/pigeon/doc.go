@@ -20,6 +20,15 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // Name is the name under which users choose the policy.
 const Name = "pigeon"
 
+// FanoutPolicy returns the cores of pigeon with the short queue ordered by the jobs'
+// numbers of tasks.
+func FanoutPolicy() sched.Policy {
+	p := Policy()
+	p.Explain = explainFanout
+	p.NewMaster = func(c sched.MasterConfig) sched.MasterCore { return NewMasterWith(c, Options{Fanout: true}) }
+	return p
+}
+
 // Policy returns the policy's cores.
 func Policy() sched.Policy {
 	return sched.Policy{

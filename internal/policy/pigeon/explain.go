@@ -12,6 +12,11 @@ func explain(w *sched.Waiting) string {
 	return explainOrder(w, "those of one owner first come, first served")
 }
 
+// explainFanout returns why tasks wait in a queue that is ordered by the jobs' tasks in it.
+func explainFanout(w *sched.Waiting) string {
+	return explainOrder(w, "of one owner those of the job with the fewest tasks there first")
+}
+
 // explainSorted returns why tasks wait in a sorted queue.
 func explainSorted(w *sched.Waiting) string {
 	return explainOrder(w, "of one owner those of the job with the least work left first")

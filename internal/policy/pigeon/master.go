@@ -93,8 +93,13 @@ func NewMaster(cfg sched.MasterConfig) *Master {
 // NewMasterWith returns a master with options.
 func NewMasterWith(cfg sched.MasterConfig, o Options) *Master {
 	s := NewMaster(cfg)
-	if o.Sorted {
+	switch {
+	case o.Sorted:
 		s.extend(o)
+	case o.Fanout:
+		s.index = queue.NewOrderedIndex(queue.Orders{
+			By: [sched.NumClasses]queue.Order{sched.Short: fewestQueued{}}, Overdue: overdueCutoffs * cfg.Params.Cutoff,
+		})
 	}
 	return s
 }

@@ -10,6 +10,9 @@ const NameX = "pigeon-x"
 
 // Options are what the variants add to Pigeon; the zero value is Pigeon.
 type Options struct {
+	// Fanout serves the short queue by the number of a job's tasks in it, the fewest
+	// first, and those that have waited 20 cutoffs before.
+	Fanout bool
 	// Sorted serves the queues by remaining work instead of first in, first out,
 	// and lets groups with spare workers take tasks of others.
 	Sorted bool

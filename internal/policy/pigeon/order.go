@@ -40,6 +40,16 @@ func (o leastQueued) Rank(j *queue.Job) float64 {
 // Renew implements [queue.Order]: time changes nothing.
 func (o leastQueued) Renew(sched.Time) bool { return false }
 
+// fewestQueued is another order of the short queue: the job with the fewest tasks still
+// queued here first, whatever their estimate.
+type fewestQueued struct{}
+
+// Rank implements [queue.Order].
+func (fewestQueued) Rank(j *queue.Job) float64 { return float64(j.QueuedAs(sched.Short)) }
+
+// Renew implements [queue.Order]: time changes nothing.
+func (fewestQueued) Renew(sched.Time) bool { return false }
+
 // aged is the order of the long queue: the smallest index first. The index is of
 // the last renewal, once per cutoff, so that taking a task costs no scan.
 type aged struct {

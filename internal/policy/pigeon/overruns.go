@@ -19,7 +19,10 @@ type overruns struct {
 }
 
 // stepBegins implements hooks.
-func (o *overruns) stepBegins(now sched.Time) { o.now = now }
+func (o *overruns) stepBegins(now sched.Time) {
+	o.now = now
+	o.master.index.Renew(now)
+}
 
 // started implements hooks.
 func (o *overruns) started(w *worker, out *sched.Actions) {
