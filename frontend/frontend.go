@@ -64,6 +64,8 @@ type Frontend struct {
 	address, internalAddress string // of the two servers, as others are told
 
 	quotas owners.Reader[owners.Quotas]
+
+	unreadable daemon.SharedLogPace // report notices, by their publisher
 }
 
 // reprobeAfter and doubtFor are shortened by tests.

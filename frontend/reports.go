@@ -25,7 +25,9 @@ func (f *Frontend) notice(publisher string, data []byte) {
 	}
 	if err != nil {
 		f.metrics.unread.Inc()
-		f.log.Warn("a report notice could not be read", "error", err)
+		if omitted, due := f.unreadable.Due(publisher); due {
+			f.log.Warn("a report notice could not be read", "node", publisher, "omitted", omitted, "error", err)
+		}
 		return
 	}
 	if err := f.postBatch(b, func() {
