@@ -172,6 +172,10 @@ struct TSchedulingRequest {
   36: optional list<TStagedFile> stage
   // Running tasks are never suspended for others (a process of the application: never anyhow).
   37: optional bool noSuspend = false
+  // What the processes of the tasks share: a task without a process runs this one, and arguments,
+  // variables, folder and script that the process of a task does not have are those of this one.
+  // Only for a frontend that says sharedProcess in its identity.
+  38: optional TExec process
 }
 
 // ---- Ours: answers ----
@@ -455,6 +459,8 @@ struct TFrontendIdentity {
   2: bool sharedKeys
   // The address of its page; empty where it has none, or none that others reach.
   3: optional string page = ""
+  // It knows the process that the tasks of a request share.
+  4: optional bool sharedProcess = false
 }
 
 // A piece of what an attempt wrote. size: bytes up to the last one that is kept; ended: no

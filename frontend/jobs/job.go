@@ -177,11 +177,15 @@ func Needs(r *api.Request) string {
 	return ""
 }
 
-// payloads returns the payloads and names of a range of tasks, for the wire; no names when
-// they are the tasks' numbers.
+// payloads returns the payloads and names of a range of tasks, for the wire: one payload when all
+// are equal, and no names when they are the tasks' numbers.
 func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []string) {
 	tasks := j.Submission.Request.Tasks[first : first+count]
-	payloads = make([]api.Payload, len(tasks))
+	n := len(tasks)
+	if n > 1 && !slices.ContainsFunc(tasks[1:], func(t api.Task) bool { return !t.Payload.Equal(&tasks[0].Payload) }) {
+		n = 1
+	}
+	payloads = make([]api.Payload, n)
 	r := &j.Submission.Request
 	var limits *api.Limits
 	if r.Limits != (api.Limits{}) {
@@ -191,7 +195,7 @@ func (j *Job) payloads(first, count int32) (payloads []api.Payload, names []stri
 	if r.Array != (api.Array{}) {
 		array = &r.Array
 	}
-	for i := range tasks {
+	for i := range payloads {
 		payloads[i] = tasks[i].Payload
 		payloads[i].Limits, payloads[i].Submitter, payloads[i].Array, payloads[i].Stage = limits, r.Submitter, array, r.Stage
 	}

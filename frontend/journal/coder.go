@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -27,7 +28,9 @@ type coder struct {
 	out     []byte
 	in      string
 	err     error
-	staged  bool // the payloads written are those of a job with staged files
+	staged  bool      // the payloads written are those of a job with staged files
+	shares  bool      // the processes written leave out what they have in common with the one before
+	process *api.Exec // that was coded last, in such a way
 }
 
 // writer returns a coder that appends a value to b.

@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -198,6 +200,8 @@ func (c *coder) payload(p *api.Payload) {
 	signed(c, &p.Sleep)
 	var exec byte
 	switch {
+	case p.Exec != nil && c.shares:
+		exec = execLikeLast
 	case p.Exec != nil && c.staged:
 		exec = execWithFiles
 	case p.Exec != nil && p.Exec.Stdin:
@@ -213,8 +217,12 @@ func (c *coder) payload(p *api.Payload) {
 	if c.reading {
 		p.Exec = new(api.Exec)
 	}
-	if exec == execWithFiles {
+	if exec >= execWithFiles {
 		c.unreadableBefore()
+	}
+	if exec == execLikeLast {
+		c.likeLast(p.Exec)
+		return
 	}
 	c.texts(&p.Exec.Argv)
 	c.texts(&p.Exec.Env)
@@ -228,6 +236,38 @@ func (c *coder) payload(p *api.Payload) {
 	case c.reading:
 		p.Exec.Stdin = exec == execWithStdin
 	}
+}
+
+// likeLast codes a process without what it has in common with the last one that was coded so.
+func (c *coder) likeLast(e *api.Exec) {
+	var argv, env, script bool
+	last := c.process
+	if last != nil && !c.reading {
+		argv, env, script = slices.Equal(e.Argv, last.Argv), slices.Equal(e.Env, last.Env), bytes.Equal(e.Script, last.Script)
+	}
+	if c.bits(&e.Stdin, &argv, &env, &script); last == nil {
+		last = new(api.Exec)
+	}
+	switch {
+	case !argv:
+		c.texts(&e.Argv)
+	case c.reading:
+		e.Argv = last.Argv
+	}
+	switch {
+	case !env:
+		c.texts(&e.Env)
+	case c.reading:
+		e.Env = last.Env
+	}
+	switch {
+	case !script:
+		c.bytes(&e.Script)
+	case c.reading:
+		e.Script = last.Script
+	}
+	text(c, &e.Dir)
+	c.process = e
 }
 
 // unreadableBefore codes a number that programs of before staged files take for that of the
@@ -244,4 +284,5 @@ const (
 	execWithScript = 2
 	execWithStdin  = 3
 	execWithFiles  = 4
+	execLikeLast   = 5 // with or without all of it
 )

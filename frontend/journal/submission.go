@@ -101,35 +101,53 @@ func (c *coder) stage(list *[]api.StagedFile) {
 	}
 }
 
+// sharedFrom is how many bytes the processes of a job have, written whole, from which on each is
+// written without what it has in common with the one before. Below, programs of before can read them.
+const sharedFrom = 1 << 20
+
 func (c *coder) encodePayloads(tasks []api.Task, staged bool) {
 	var (
-		table coder // the distinct payloads
-		item  = coder{staged: staged}
-		last  []byte            // the payload of the task before
+		item  coder
 		seen  map[string]uint64 // their indices; nil while there is one
-		n, at uint64
+		list  []*api.Payload    // the distinct ones
+		at    uint64
+		size  int64 // of the processes, written whole
 		index = make([]uint64, len(tasks))
 	)
-	for i := range tasks {
+	// The key of a payload that was decoded from a request is short: equal payloads share their process.
+	key := func(p *api.Payload) string {
 		item.out = item.out[:0]
-		item.payload(&tasks[i].Payload)
-		if i == 0 || string(item.out) != string(last) {
+		item.payload(p)
+		return string(item.out)
+	}
+	for i := range tasks {
+		p := &tasks[i].Payload
+		if i == 0 || !p.Equal(&tasks[i-1].Payload) {
 			if i > 0 && seen == nil {
-				seen = map[string]uint64{string(last): 0}
+				seen = map[string]uint64{key(list[0]): 0}
 			}
-			known, ok := seen[string(item.out)]
-			if at = known; !ok {
-				at, n = n, n+1
-				if seen != nil {
-					seen[string(item.out)] = at
+			known, ok := uint64(0), false
+			if seen != nil {
+				k := key(p)
+				if known, ok = seen[k]; !ok {
+					seen[k] = uint64(len(list))
 				}
-				table.out = append(table.out, item.out...)
 			}
-			last = append(last[:0], item.out...)
+			if at = known; !ok {
+				at, list = uint64(len(list)), append(list, p)
+				if p.Exec != nil {
+					size += p.Exec.Size(nil)
+				}
+			}
 		}
 		index[i] = at
 	}
+	n := uint64(len(list))
 	c.uint(&n)
+	table := coder{staged: staged, shares: size >= sharedFrom}
+	for _, p := range list {
+		table.payload(p)
+	}
 	c.out = append(c.out, table.out...)
 	form := byte(payloadFirst)
 	switch {

@@ -8,4 +8,6 @@ type FrontendIdentity struct {
 	SharedKeys bool
 	// Page is the address of its page, "" where it has none, or none that others reach.
 	Page string
+	// SharedProcess reports whether it takes requests in which what the tasks share stands once.
+	SharedProcess bool
 }

@@ -19,27 +19,68 @@ func (p *Payload) Equal(o *Payload) bool {
 	if p.Backend != o.Backend || p.Sleep != o.Sleep || p.Submitter != o.Submitter || !p.Limits.equal(o.Limits) || !p.Array.equal(o.Array) || !sameFiles(p.Stage, o.Stage) || !bytes.Equal(p.Message, o.Message) {
 		return false
 	}
-	if p.Exec == nil || o.Exec == nil || p.Exec == o.Exec {
-		return p.Exec == o.Exec
-	}
-	return p.Exec.Dir == o.Exec.Dir && slices.Equal(p.Exec.Argv, o.Exec.Argv) && slices.Equal(p.Exec.Env, o.Exec.Env) && bytes.Equal(p.Exec.Script, o.Exec.Script) && p.Exec.Stdin == o.Exec.Stdin
+	return p.Exec.Equal(o.Exec)
 }
 
-// size returns the bytes that the payload refers to.
-func (p *Payload) size() int64 {
-	n := int64(len(p.Message))
-	if e := p.Exec; e != nil {
-		n += int64(len(e.Dir)+len(e.Script)) + 4*stringBytes
-		for _, list := range [...][]string{e.Argv, e.Env} {
-			for _, s := range list {
-				n += stringBytes + int64(len(s))
-			}
-		}
+// Equal reports whether both are the same process; nil is the same as nil only.
+func (e *Exec) Equal(o *Exec) bool {
+	if e == nil || o == nil || e == o {
+		return e == o
+	}
+	return e.Dir == o.Dir && equal(e.Argv, o.Argv) && equal(e.Env, o.Env) && equal(e.Script, o.Script) && e.Stdin == o.Stdin
+}
+
+// Size returns the bytes that the process refers to beside those that it shares with another one, which may be nil.
+func (e *Exec) Size(o *Exec) int64 {
+	n := int64(len(e.Dir)) + 4*stringBytes
+	if o == nil || !same(e.Script, o.Script) {
+		n += int64(len(e.Script))
+	}
+	if o == nil || !same(e.Argv, o.Argv) {
+		n += sizeOf(e.Argv)
+	}
+	if o == nil || !same(e.Env, o.Env) {
+		n += sizeOf(e.Env)
 	}
 	return n
 }
 
-// Share makes equal payloads of the tasks share their memory, and returns roughly how many
+func sizeOf(list []string) (n int64) {
+	for _, s := range list {
+		n += stringBytes + int64(len(s))
+	}
+	return n
+}
+
+// ShareWith makes equal parts of both processes share the memory of the other one's.
+func (e *Exec) ShareWith(o *Exec) {
+	if equal(e.Argv, o.Argv) {
+		e.Argv = o.Argv
+	}
+	if equal(e.Env, o.Env) {
+		e.Env = o.Env
+	}
+	if equal(e.Script, o.Script) {
+		e.Script = o.Script
+	}
+}
+
+// equal is slices.Equal that does not read what is the same memory.
+func equal[T comparable](a, b []T) bool { return same(a, b) || slices.Equal(a, b) }
+
+// same reports whether both lists have the same memory, or none.
+func same[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
+
+// size returns the bytes that the payload refers to beside those that it shares with a process.
+func (p *Payload) size(shared *Exec) int64 {
+	n := int64(len(p.Message))
+	if p.Exec != nil {
+		n += p.Exec.Size(shared)
+	}
+	return n
+}
+
+// Share makes equal payloads of the tasks share their memory, and others what they have in common with the one before; it returns roughly how many
 // bytes a frontend holds for the request until its job has ended. Payloads must not be
 // changed afterwards.
 func (r *Request) Share() int64 {
@@ -49,6 +90,7 @@ func (r *Request) Share() int64 {
 	}
 	n += StageBytes(r.Stage)
 	var known distinctPayloads
+	var last *Exec // that was counted
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		n += taskBytes + int64(len(t.ID))
@@ -59,7 +101,11 @@ func (r *Request) Share() int64 {
 		default:
 			first := known.first(r.Tasks, i)
 			if t.Payload = first.Payload; first == t {
-				n += t.Payload.size()
+				if t.Payload.Exec != nil && last != nil {
+					t.Payload.Exec.ShareWith(last)
+				}
+				n += t.Payload.size(last)
+				last = t.Payload.Exec
 			}
 		}
 	}

@@ -24,6 +24,9 @@ const (
 	MaxPayload     = 1 << 20   // bytes of one task's message
 	MaxScript      = 256 << 10 // bytes of a script that is sent with its job
 	MaxExecStrings = 4096      // arguments and variables of one exec task
+	// MaxProcesses bounds the arguments, variables and scripts of a job's tasks in bytes; of tasks
+	// that run the same process it counts once, else also what they share counts for each.
+	MaxProcesses = 64 << 20
 	// MaxSleep bounds the sleep of a task: nodes add it to how long they have run.
 	MaxSleep = MaxTimeLimit
 )
@@ -89,6 +92,7 @@ func (r *Request) validateTasks() error {
 		return r.bad(fmt.Sprintf("it takes standard input and has %d tasks, and only one of them could have it", len(r.Tasks)), "give it one task, or have the tasks read a file")
 	}
 	seen := make(map[string]struct{}, len(r.Tasks))
+	total := int64(0)
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
 		if _, twice := seen[t.ID]; twice {
@@ -98,12 +102,20 @@ func (r *Request) validateTasks() error {
 		if len(t.ID) > MaxKeyBytes {
 			return r.bad(fmt.Sprintf("task %d has an id longer than %d bytes", i, MaxKeyBytes), "use a shorter one")
 		}
+		if i > 0 && t.Payload.Equal(&r.Tasks[i-1].Payload) {
+			continue // many tasks of one long process are looked at once
+		}
 		if what, next := t.Payload.fault(r.Backend); what != "" {
 			subject := "it "
 			if len(r.Tasks) > 1 {
 				subject = fmt.Sprintf("task %d (%q) ", i, t.ID)
 			}
 			return r.bad(subject+what, next)
+		}
+		if e := t.Payload.Exec; e != nil {
+			if total += e.Size(nil); total > MaxProcesses {
+				return r.bad(fmt.Sprintf("the arguments, variables and scripts of its first %d tasks have more than %d bytes, the limit of a job", i+1, MaxProcesses), "split it into several jobs, or put what is long in a file that is staged or that nodes have")
+			}
 		}
 	}
 	return nil

@@ -107,9 +107,13 @@ func (s *submission) submit(ctx context.Context, f *Frontend) (name string, dupl
 	if s.made {
 		r.Frontend = identity.Name
 	}
-	_, duplicate, err = f.Submit(ctx, &r)
+	send := f.Submit
+	if identity.SharedProcess {
+		send = f.SubmitShared
+	}
+	_, duplicate, err = send(ctx, &r)
 	if errors.Is(err, frame.ErrTooLarge) {
-		return identity.Name, false, tooLarge(&r, err)
+		return identity.Name, false, tooLarge(&r, identity.SharedProcess, err)
 	}
 	if err != nil && mayHaveArrived(err) {
 		s.sent, s.sentName = f, identity.Name
@@ -117,17 +121,20 @@ func (s *submission) submit(ctx context.Context, f *Frontend) (name string, dupl
 	return identity.Name, duplicate, err
 }
 
-// tooLarge is the error of a job that is too large for one call; every task carries its own command.
-func tooLarge(r *api.Request, cause error) error {
-	size, err := wire.RequestBytes(r)
+// tooLarge is the error of a job that is too large for one call. What tasks share is sent once, unless the
+// frontend is of an earlier version.
+func tooLarge(r *api.Request, shared bool, cause error) error {
+	size, err := wire.RequestBytes(r, shared)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	next := "submit fewer tasks at a time, as several jobs"
 	if len(r.Tasks) == 1 {
 		next = "have the task read what is long from a file"
+	} else if r.Backend == api.BackendExec && !shared {
+		next += fmt.Sprintf(" (about %d tasks fit into one), put what is long in a file that nodes have or that is staged, or upgrade the frontend: to this one every task carries the whole command, variables and script", int64(len(r.Tasks))*client.DefaultMaxFrame/size)
 	} else if r.Backend == api.BackendExec {
-		next += fmt.Sprintf(" (about %d tasks fit into one), or put what is long in a file that nodes have or that is staged: every task carries the whole command, variables and script", int64(len(r.Tasks))*client.DefaultMaxFrame/size)
+		next += ", or put what is long in a file that nodes have or that is staged"
 	}
 	return &api.Error{
 		Problem: api.Invalid, Subject: fmt.Sprintf("job %q", r.Key), Tried: "submitting it; nothing was sent", Next: next,

@@ -187,7 +187,7 @@ func TestAJobThatIsTooLargeForACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		f := newJournal("f0")
-		w.start("a:1", &process{journal: f})
+		w.start("a:1", &process{journal: f, old: true})
 		c, _ := w.client("a:1")
 		r := &api.Request{Key: "k", Backend: api.BackendExec, Tasks: make([]api.Task, 1000)}
 		command := &api.Exec{Argv: []string{"sh", "-c", strings.Repeat("x", 20_000)}}
@@ -202,6 +202,20 @@ func TestAJobThatIsTooLargeForACall(t *testing.T) {
 		}
 		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || f.has("k") {
 			t.Errorf("%v, accepted %v", err, f.jobs)
+		}
+		w.start("b:1", &process{journal: f})
+		c, _ = w.client("b:1") // what the tasks share is sent once
+		if _, _, err := c.Submit(t.Context(), r, true); err != nil || !f.has("k") {
+			t.Errorf("%v, accepted %v", err, f.jobs)
+		}
+		r.Key = "k2"
+		for i := range r.Tasks {
+			own := *command
+			own.Env = []string{"TASK=" + strconv.Itoa(i)}
+			r.Tasks[i].Payload.Exec = &own
+		}
+		if _, _, err := c.Submit(t.Context(), r, true); err == nil || !strings.Contains(err.Error(), `job "k2": its 1000 tasks are 20`) || strings.Contains(err.Error(), "upgrade") {
+			t.Error(err)
 		}
 	})
 }

@@ -61,6 +61,7 @@ type process struct {
 	submit  func(accept func() (string, bool, error)) (string, bool, error)
 	status  func(job string) (api.Status, error)
 	hangs   bool // it answers nobody who asks who it is
+	old     bool // it does not know the process that tasks share
 
 	pipes *servertest.Pipes
 	conns []net.Conn    // guarded by the world's mutex
@@ -163,7 +164,7 @@ func (p *process) Identify(context.Context) (api.FrontendIdentity, error) {
 	if p.hangs {
 		<-p.gone
 	}
-	return api.FrontendIdentity{Name: p.journal.name, SharedKeys: p.shared}, p.refuse()
+	return api.FrontendIdentity{Name: p.journal.name, SharedKeys: p.shared, SharedProcess: !p.old}, p.refuse()
 }
 
 func (p *process) Submit(_ context.Context, r *api.Request) (string, bool, error) {

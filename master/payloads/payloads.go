@@ -41,21 +41,24 @@ func rangeSize(it *wire.Item) int64 {
 }
 
 func payloadsSize(list []api.Payload) int64 {
-	n := 0
+	n := int64(0)
+	var last *api.Payload
 	for i := range list {
 		p := &list[i]
-		n += payloadBytes + len(p.Message) + len(p.Submitter)
+		n += payloadBytes + int64(len(p.Message)+len(p.Submitter))
 		if p.Exec == nil {
 			continue
 		}
-		n += len(p.Exec.Dir) + len(p.Exec.Script) + int(api.StageBytes(p.Stage))
-		for _, list := range [][]string{p.Exec.Argv, p.Exec.Env} {
-			for _, text := range list {
-				n += 16 + len(text)
-			}
+		var shared *api.Exec
+		if last != nil {
+			shared = last.Exec
 		}
+		if n += p.Exec.Size(shared); last == nil || len(p.Stage) > 0 && (len(last.Stage) == 0 || &p.Stage[0] != &last.Stage[0]) {
+			n += api.StageBytes(p.Stage)
+		}
+		last = p
 	}
-	return int64(n)
+	return n
 }
 
 // Bytes returns how many bytes the data of all tasks take.

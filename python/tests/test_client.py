@@ -9,10 +9,11 @@ import io
 import json
 import sys
 import threading
+import time
 from typing import Any
 from unittest import mock
 
-from pigeonsched import AsyncClient, Client, Command, JobFailedError, PigeonError, Problem, TaskFile
+from pigeonsched import AsyncClient, Client, Command, JobFailedError, JobOptions, PigeonError, Problem, TaskFile, wire
 from pigeonsched.progress import Bar
 from tests.cluster import PATIENCE, WithCluster, raised
 
@@ -36,6 +37,31 @@ class ClientTest(WithCluster):
     def test_a_command_for_each_task(self) -> None:
         job = self.client.submit([Command(["echo", "a"]), Command(["sh", "-c", "echo $B"], {"B": "b"})])
         self.assertEqual([job.result(i, PATIENCE) for i in range(2)], [b"a\n", b"b\n"])
+
+    def test_what_tasks_share_is_sent_once(self) -> None:
+        """Whole, these jobs would be larger than a frontend takes."""
+        script = "# " + "x" * 2_500 + "\necho $I"
+        for job in (
+            self.client.submit(["sh", "-c", script], tasks=10_000, env={"I": "all"}, max_running=2),
+            self.client.submit([Command(["sh", "-c", script], {"I": str(i)}) for i in range(8_000)], max_running=2),
+        ):
+            while job.status().completed < 2:
+                time.sleep(0.05)
+            job.cancel()
+            out = [job.logs(i) for i in range(2)]
+            self.assertIn(out, ([b"all\n"] * 2, [b"0\n", b"1\n"]))
+
+    def test_requests_that_share(self) -> None:
+        def sent(commands: Any) -> Any:
+            r = wire.shared(wire.request(commands, 0.0, 1, JobOptions(dir="/d"), "ann"))
+            own = [(t.process and (t.process.argv, t.process.env, t.process.dir)) for t in r.tasks]
+            return (r.process and (r.process.argv, r.process.env, r.process.dir)), own
+
+        a, b = Command(["a"], {"K": "1"}), Command(["a"], {"K": "2"})
+        self.assertEqual(sent([a, a]), ((["a"], ["K=1"], "/d"), [None, None]))
+        self.assertEqual(sent([a, b]), ((["a"], [], "/d"), [([], ["K=1"], ""), ([], ["K=2"], "")]))
+        self.assertEqual(sent([a, Command(["b"], {"K": "1"})]), (([], ["K=1"], "/d"), [(["a"], [], ""), (["b"], [], "")]))
+        self.assertEqual(sent([a, Command(["b"])]), (None, [(["a"], ["K=1"], "/d"), (["b"], [], "/d")]))
 
     def test_follow(self) -> None:
         job = self.client.submit(["sh", "-c", "echo one; sleep 0.3; echo two"])
@@ -156,7 +182,7 @@ class ClientTest(WithCluster):
         self.assertIn("max_disconnect is 1ns", str(raised(PigeonError, lambda: self.client.submit(["true"], max_disconnect=1e-12))))
         e = raised(PigeonError, lambda: self.client.sleep(1, tasks=100_001))
         self.assertIn("100000", str(e))
-        e = raised(PigeonError, lambda: self.client.submit([Command(["true"], {"X": "x" * 100_000})] * 200))
+        e = raised(PigeonError, lambda: self.client.submit([Command(["true"], {"X": f"{i}" + "x" * 100_000}) for i in range(200)]))
         self.assertIn(str(16 << 20), str(e))
 
     def test_progress_without_tqdm(self) -> None:

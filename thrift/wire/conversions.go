@@ -350,9 +350,10 @@ func fileFrom(t *application.TFile) (v api.File) {
 
 func frontendIdentityTo(v api.FrontendIdentity) *published.TFrontendIdentity {
 	return &published.TFrontendIdentity{
-		Name:       v.Name,
-		SharedKeys: v.SharedKeys,
-		Page:       v.Page,
+		Name:          v.Name,
+		SharedKeys:    v.SharedKeys,
+		Page:          v.Page,
+		SharedProcess: v.SharedProcess,
 	}
 }
 
@@ -361,9 +362,10 @@ func frontendIdentityFrom(t *published.TFrontendIdentity) (v api.FrontendIdentit
 		return v
 	}
 	return api.FrontendIdentity{
-		Name:       t.Name,
-		SharedKeys: t.SharedKeys,
-		Page:       t.Page,
+		Name:          t.Name,
+		SharedKeys:    t.SharedKeys,
+		Page:          t.Page,
+		SharedProcess: t.SharedProcess,
 	}
 }
 

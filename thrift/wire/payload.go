@@ -101,6 +101,14 @@ func payloadsFrom(list []*peer.TPayload) ([]api.Payload, error) {
 		if p.Backend == api.BackendExec && (p.Exec == nil || len(p.Exec.Argv) == 0) {
 			return nil, errors.New("its payload names no program")
 		}
+		if i > 0 { // of a job, and much the same
+			if last := &out[i-1]; p.Exec != nil && last.Exec != nil {
+				p.Exec.ShareWith(last.Exec)
+				if slices.Equal(p.Stage, last.Stage) {
+					p.Stage = last.Stage
+				}
+			}
+		}
 		out[i] = p
 	}
 	return out, nil

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -34,6 +35,7 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 	if t.IsSetPriority() {
 		r.Priority = t.GetPriority()
 	}
+	shared := optionalFrom(t.Process, execFrom)
 	for i, spec := range t.Tasks {
 		r.HT = r.HT || spec.IsHT
 		task := &r.Tasks[i]
@@ -45,12 +47,46 @@ func requestFrom(t *published.TSchedulingRequest) *api.Request {
 		case api.BackendSleep:
 			task.Payload.Sleep = time.Duration(spec.SleepNanos)
 		case api.BackendExec:
-			task.Payload.Exec = optionalFrom(spec.Process, execFrom)
+			task.Payload.Exec = processOf(spec.Process, shared)
 		default:
 			task.Payload.Message = spec.Message
 		}
 	}
 	return r
+}
+
+// processOf returns the process of a task: what it does not have of its own is that of the process
+// that the tasks share. All of it is shared, not copied.
+func processOf(own *published.TExec, shared *api.Exec) *api.Exec {
+	if own == nil || shared == nil {
+		return cmp.Or(optionalFrom(own, execFrom), shared)
+	}
+	e := execFrom(own)
+	if len(e.Argv) == 0 {
+		e.Argv = shared.Argv
+	}
+	if len(e.Env) == 0 {
+		e.Env = shared.Env
+	}
+	if len(e.Script) == 0 {
+		e.Script = shared.Script
+	}
+	e.Dir, e.Stdin = cmp.Or(e.Dir, shared.Dir), e.Stdin || shared.Stdin
+	return &e
+}
+
+// share leaves in the request of one process for all tasks only that process.
+func share(t *published.TSchedulingRequest, r *api.Request) {
+	first := r.Tasks[0].Payload.Exec
+	for i := range r.Tasks {
+		if e := r.Tasks[i].Payload.Exec; e == nil || !e.Equal(first) {
+			return
+		}
+	}
+	t.Process = t.Tasks[0].Process
+	for _, spec := range t.Tasks {
+		spec.Process = nil
+	}
 }
 
 func requestTo(r *api.Request) *published.TSchedulingRequest {
@@ -88,11 +124,16 @@ func requestTo(r *api.Request) *published.TSchedulingRequest {
 	return t
 }
 
-// RequestBytes returns how large a message the submission of a job is, to a few bytes.
-func RequestBytes(r *api.Request) (int64, error) {
+// RequestBytes returns how large a message the submission of a job is, to a few bytes; shared: to
+// a frontend that knows the process that tasks share.
+func RequestBytes(r *api.Request, shared bool) (int64, error) {
 	var n counter
 	out := thrift.NewStreamTransportW(&n)
-	if err := requestTo(r).Write(context.Background(), thrift.NewTBinaryProtocolConf(out, nil)); err != nil {
+	t := requestTo(r)
+	if shared && len(r.Tasks) > 0 {
+		share(t, r)
+	}
+	if err := t.Write(context.Background(), thrift.NewTBinaryProtocolConf(out, nil)); err != nil {
 		return 0, fmt.Errorf("its size is not known: %w", err)
 	}
 	return int64(n), nil

@@ -28,7 +28,19 @@ func (s *SchedulerClient) Ping(ctx context.Context) error {
 
 // Submit submits a job. The rest of the context's time travels with it.
 func (s *SchedulerClient) Submit(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
+	return s.submit(ctx, requestTo(r))
+}
+
+// SubmitShared is Submit to a frontend that knows the process that tasks share, which then is sent once.
+func (s *SchedulerClient) SubmitShared(ctx context.Context, r *api.Request) (id string, duplicate bool, err error) {
 	req := requestTo(r)
+	if len(r.Tasks) > 0 {
+		share(req, r)
+	}
+	return s.submit(ctx, req)
+}
+
+func (s *SchedulerClient) submit(ctx context.Context, req *published.TSchedulingRequest) (id string, duplicate bool, err error) {
 	reply, err := invoke(ctx, s.caller, "submitting a job", func(ctx context.Context, c thrift.TClient) (*published.TSubmitReply, error) {
 		if until, ok := ctx.Deadline(); ok {
 			req.DeadlineNanos = max(int64(time.Until(until)), 1)

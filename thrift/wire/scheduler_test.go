@@ -1,10 +1,12 @@
 package wire_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -119,6 +122,58 @@ func TestSubmitOfEveryBackend(t *testing.T) {
 		}
 		equal(t, "request", fake.request, want)
 	}
+}
+
+// What tasks share travels once, and is once in memory. A task's process may lack some of it, which is
+// then that of the job's; without the job's it is as it was.
+func TestWhatTasksShareTravelsOnce(t *testing.T) {
+	fake := &fakeScheduler{}
+	srv := servertest.Start(t, wire.SchedulerProcessor(fake), server.Options{})
+	conns := pool(t, srv.Addr().String())
+	c := wire.NewSchedulerClient(conns)
+	script := &api.Exec{Argv: []string{"run.sh", "x"}, Env: []string{"K=v"}, Dir: "/tmp", Script: bytes.Repeat([]byte("x"), 64<<10)}
+	want := &api.Request{Backend: api.BackendExec, Tasks: make([]api.Task, 1000)}
+	for i := range want.Tasks {
+		want.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Backend: api.BackendExec, Exec: script}}
+	}
+	if n, err := wire.RequestBytes(want, true); err != nil || n > 150_000 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+	_, _, err := c.SubmitShared(t.Context(), want)
+	must(t, err)
+	equal(t, "request", fake.request, want)
+	if a, b := fake.request.Tasks[0].Payload.Exec, fake.request.Tasks[999].Payload.Exec; a != b {
+		t.Error("each task has a process of its own")
+	}
+
+	own := *script
+	own.Env = []string{"K=other"}
+	want.Tasks[7].Payload.Exec = &own
+	for name, submit := range map[string]func(context.Context, *api.Request) (string, bool, error){"shared": c.SubmitShared, "whole": c.Submit} {
+		r := &api.Request{Backend: api.BackendExec, Tasks: want.Tasks[6:9]}
+		_, _, err = submit(t.Context(), r)
+		must(t, err)
+		equal(t, name, fake.request, r)
+	}
+
+	task := func(id string, own *published.TExec) *published.TTaskSpec {
+		return &published.TTaskSpec{TaskId: id, Process: own}
+	}
+	must(t, conns.Do(t.Context(), func(ctx context.Context, client thrift.TClient) error {
+		_, err := published.NewSchedulerServiceClient(client).Submit(ctx, &published.TSchedulingRequest{
+			Backend: "exec", Process: &published.TExec{Argv: []string{"a"}, Env: []string{"K=v"}, Dir: "/d", Script: []byte("s")},
+			Tasks: []*published.TTaskSpec{task("all", nil), task("env", &published.TExec{Env: []string{"K=own"}}), task("own", &published.TExec{Argv: []string{"b"}, Dir: "/e", Script: []byte("t")})},
+		})
+		return err
+	}))
+	exec := func(id string, e api.Exec) api.Task {
+		return api.Task{ID: id, Payload: api.Payload{Backend: api.BackendExec, Exec: &e}}
+	}
+	equal(t, "tasks", fake.request.Tasks, []api.Task{
+		exec("all", api.Exec{Argv: []string{"a"}, Env: []string{"K=v"}, Dir: "/d", Script: []byte("s")}),
+		exec("env", api.Exec{Argv: []string{"a"}, Env: []string{"K=own"}, Dir: "/d", Script: []byte("s")}),
+		exec("own", api.Exec{Argv: []string{"b"}, Env: []string{"K=v"}, Dir: "/e", Script: []byte("t")}),
+	})
 }
 
 // The caller's remaining time travels with a submission and ends the handler's

@@ -356,7 +356,7 @@ class _Submission:
     async def submit(self, f: Frontend, timeout: float) -> tuple[str, bool]:
         found = await f.identify(timeout)
         await self._send_files(f)
-        request = self._request
+        request = wire.shared(self._request) if found.shared_process else self._request
         if self._made:
             request = copy.copy(request)
             request.frontend = found.name

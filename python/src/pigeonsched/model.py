@@ -187,3 +187,4 @@ class Identity:
 
     name: str = ""
     shared_keys: bool = False
+    shared_process: bool = False  # it takes requests in which what the tasks share stands once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Sequence
 from typing import Any
@@ -127,7 +128,7 @@ def log_piece(c: Any) -> LogPiece:
 
 
 def identity(i: Any) -> Identity:
-    return Identity(i.name or "", bool(i.sharedKeys))
+    return Identity(i.name or "", bool(i.sharedKeys), bool(i.sharedProcess))
 
 
 def staged_file(f: StagedFile) -> Any:
@@ -137,7 +138,11 @@ def staged_file(f: StagedFile) -> Any:
 def request(commands: list[Command], sleep: float, tasks: int, options: JobOptions, user: str, stage: Sequence[StagedFile] = ()) -> Any:
     """Returns a job of these programs, one for each task, or without them of tasks that sleep."""
     if commands:
-        specs = [types.TTaskSpec(taskId=str(i), process=types.TExec(argv=program(c.argv), env=environment(c.env), dir=options.dir)) for i, c in enumerate(commands)]
+        specs, last, process = [], None, None
+        for i, c in enumerate(commands):
+            if c is not last:
+                last, process = c, types.TExec(argv=program(c.argv), env=environment(c.env), dir=options.dir)
+            specs.append(types.TTaskSpec(taskId=str(i), process=process))
     else:
         check_number("the sleep", sleep)
         specs = [types.TTaskSpec(taskId=str(i), sleepNanos=nanos(sleep)) for i in range(tasks)]
@@ -164,6 +169,22 @@ def request(commands: list[Command], sleep: float, tasks: int, options: JobOptio
     r.memoryBytes = options.memory or None
     r.cpus = options.cpus or None
     r.timeLimitNanos = nanos(options.time_limit) or None
+    return r
+
+
+def shared(r: Any) -> Any:
+    """Returns a job in which what the processes of its tasks have in common stands once."""
+    first = r.tasks[0].process
+    if first is None:
+        return r
+    argv = all(t.process is first or t.process.argv == first.argv for t in r.tasks)
+    env = all(t.process is first or t.process.env == first.env for t in r.tasks)
+    if not argv and not env:
+        return r
+    r = copy.copy(r)
+    r.process = types.TExec(argv=first.argv if argv else [], env=first.env if env else [], dir=first.dir)
+    own = (lambda p: None) if argv and env else lambda p: types.TExec(argv=[] if argv else p.argv, env=[] if env else p.env, dir="")
+    r.tasks = [types.TTaskSpec(taskId=t.taskId, process=own(t.process)) for t in r.tasks]
     return r
 
 

@@ -2797,6 +2797,7 @@ func (p *TTaskSpec) String() string {
 //   - MaxRunning
 //   - Stage
 //   - NoSuspend
+//   - Process
 type TSchedulingRequest struct {
 	App                  string          `thrift:"app,1" db:"app" json:"app"`
 	Tasks                []*TTaskSpec    `thrift:"tasks,2" db:"tasks" json:"tasks"`
@@ -2826,6 +2827,7 @@ type TSchedulingRequest struct {
 	MaxRunning         int32          `thrift:"maxRunning,35" db:"maxRunning" json:"maxRunning"`
 	Stage              []*TStagedFile `thrift:"stage,36" db:"stage" json:"stage,omitempty"`
 	NoSuspend          bool           `thrift:"noSuspend,37" db:"noSuspend" json:"noSuspend"`
+	Process            *TExec         `thrift:"process,38" db:"process" json:"process,omitempty"`
 }
 
 func NewTSchedulingRequest() *TSchedulingRequest {
@@ -3010,6 +3012,15 @@ var TSchedulingRequest_NoSuspend_DEFAULT bool = false
 func (p *TSchedulingRequest) GetNoSuspend() bool {
 	return p.NoSuspend
 }
+
+var TSchedulingRequest_Process_DEFAULT *TExec
+
+func (p *TSchedulingRequest) GetProcess() *TExec {
+	if !p.IsSetProcess() {
+		return TSchedulingRequest_Process_DEFAULT
+	}
+	return p.Process
+}
 func (p *TSchedulingRequest) IsSetUser() bool {
 	return p.User != nil
 }
@@ -3108,6 +3119,10 @@ func (p *TSchedulingRequest) IsSetStage() bool {
 
 func (p *TSchedulingRequest) IsSetNoSuspend() bool {
 	return p.NoSuspend != TSchedulingRequest_NoSuspend_DEFAULT
+}
+
+func (p *TSchedulingRequest) IsSetProcess() bool {
+	return p.Process != nil
 }
 
 func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3387,6 +3402,16 @@ func (p *TSchedulingRequest) Read(ctx context.Context, iprot thrift.TProtocol) e
 		case 37:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField37(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 38:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField38(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3682,6 +3707,14 @@ func (p *TSchedulingRequest) ReadField37(ctx context.Context, iprot thrift.TProt
 	return nil
 }
 
+func (p *TSchedulingRequest) ReadField38(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Process = &TExec{}
+	if err := p.Process.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Process), err)
+	}
+	return nil
+}
+
 func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TSchedulingRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -3766,6 +3799,9 @@ func (p *TSchedulingRequest) Write(ctx context.Context, oprot thrift.TProtocol) 
 			return err
 		}
 		if err := p.writeField37(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField38(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4203,6 +4239,21 @@ func (p *TSchedulingRequest) writeField37(ctx context.Context, oprot thrift.TPro
 	return err
 }
 
+func (p *TSchedulingRequest) writeField38(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProcess() {
+		if err := oprot.WriteFieldBegin(ctx, "process", thrift.STRUCT, 38); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 38:process: ", p), err)
+		}
+		if err := p.Process.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Process), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 38:process: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 	if p == other {
 		return true
@@ -4326,6 +4377,9 @@ func (p *TSchedulingRequest) Equals(other *TSchedulingRequest) bool {
 		}
 	}
 	if p.NoSuspend != other.NoSuspend {
+		return false
+	}
+	if !p.Process.Equals(other.Process) {
 		return false
 	}
 	return true
@@ -13135,10 +13189,12 @@ func (p *TMasterState) String() string {
 //   - Name
 //   - SharedKeys
 //   - Page
+//   - SharedProcess
 type TFrontendIdentity struct {
-	Name       string `thrift:"name,1" db:"name" json:"name"`
-	SharedKeys bool   `thrift:"sharedKeys,2" db:"sharedKeys" json:"sharedKeys"`
-	Page       string `thrift:"page,3" db:"page" json:"page"`
+	Name          string `thrift:"name,1" db:"name" json:"name"`
+	SharedKeys    bool   `thrift:"sharedKeys,2" db:"sharedKeys" json:"sharedKeys"`
+	Page          string `thrift:"page,3" db:"page" json:"page"`
+	SharedProcess bool   `thrift:"sharedProcess,4" db:"sharedProcess" json:"sharedProcess"`
 }
 
 func NewTFrontendIdentity() *TFrontendIdentity {
@@ -13158,8 +13214,18 @@ var TFrontendIdentity_Page_DEFAULT string = ""
 func (p *TFrontendIdentity) GetPage() string {
 	return p.Page
 }
+
+var TFrontendIdentity_SharedProcess_DEFAULT bool = false
+
+func (p *TFrontendIdentity) GetSharedProcess() bool {
+	return p.SharedProcess
+}
 func (p *TFrontendIdentity) IsSetPage() bool {
 	return p.Page != TFrontendIdentity_Page_DEFAULT
+}
+
+func (p *TFrontendIdentity) IsSetSharedProcess() bool {
+	return p.SharedProcess != TFrontendIdentity_SharedProcess_DEFAULT
 }
 
 func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -13199,6 +13265,16 @@ func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) er
 		case 3:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -13248,6 +13324,15 @@ func (p *TFrontendIdentity) ReadField3(ctx context.Context, iprot thrift.TProtoc
 	return nil
 }
 
+func (p *TFrontendIdentity) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.SharedProcess = v
+	}
+	return nil
+}
+
 func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TFrontendIdentity"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -13260,6 +13345,9 @@ func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) e
 			return err
 		}
 		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -13313,6 +13401,21 @@ func (p *TFrontendIdentity) writeField3(ctx context.Context, oprot thrift.TProto
 	return err
 }
 
+func (p *TFrontendIdentity) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSharedProcess() {
+		if err := oprot.WriteFieldBegin(ctx, "sharedProcess", thrift.BOOL, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:sharedProcess: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.SharedProcess)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.sharedProcess (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:sharedProcess: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
 	if p == other {
 		return true
@@ -13326,6 +13429,9 @@ func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
 		return false
 	}
 	if p.Page != other.Page {
+		return false
+	}
+	if p.SharedProcess != other.SharedProcess {
 		return false
 	}
 	return true

@@ -1129,11 +1129,12 @@ class TSchedulingRequest(object):
      - maxRunning
      - stage
      - noSuspend
+     - process
 
     """
 
 
-    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0, stage=None, noSuspend=False,):
+    def __init__(self, app=None, tasks=None, user=None, description=None, avgTasksExecDuration=None, idempotencyKey="", jobClass="", estimateNanos=None, backend="", retries=0, trace=None, token="", deadlineNanos=0, restartable=False, maxDisconnectNanos=0, owner="", priority=None, name="", frontend="", memoryBytes=0, cpus=float(0), timeLimitNanos=0, after=None, array=None, maxRunning=0, stage=None, noSuspend=False, process=None,):
         self.app = app
         self.tasks = tasks
         self.user = user
@@ -1161,6 +1162,7 @@ class TSchedulingRequest(object):
         self.maxRunning = maxRunning
         self.stage = stage
         self.noSuspend = noSuspend
+        self.process = process
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1327,6 +1329,12 @@ class TSchedulingRequest(object):
                     self.noSuspend = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 38:
+                if ftype == TType.STRUCT:
+                    self.process = TExec()
+                    self.process.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1453,6 +1461,10 @@ class TSchedulingRequest(object):
         if self.noSuspend is not None:
             oprot.writeFieldBegin('noSuspend', TType.BOOL, 37)
             oprot.writeBool(self.noSuspend)
+            oprot.writeFieldEnd()
+        if self.process is not None:
+            oprot.writeFieldBegin('process', TType.STRUCT, 38)
+            self.process.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -4152,14 +4164,16 @@ class TFrontendIdentity(object):
      - name
      - sharedKeys
      - page
+     - sharedProcess
 
     """
 
 
-    def __init__(self, name=None, sharedKeys=None, page="",):
+    def __init__(self, name=None, sharedKeys=None, page="", sharedProcess=False,):
         self.name = name
         self.sharedKeys = sharedKeys
         self.page = page
+        self.sharedProcess = sharedProcess
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -4185,6 +4199,11 @@ class TFrontendIdentity(object):
                     self.page = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.BOOL:
+                    self.sharedProcess = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4206,6 +4225,10 @@ class TFrontendIdentity(object):
         if self.page is not None:
             oprot.writeFieldBegin('page', TType.STRING, 3)
             oprot.writeString(self.page.encode('utf-8') if sys.version_info[0] == 2 else self.page)
+            oprot.writeFieldEnd()
+        if self.sharedProcess is not None:
+            oprot.writeFieldBegin('sharedProcess', TType.BOOL, 4)
+            oprot.writeBool(self.sharedProcess)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6035,6 +6058,7 @@ TSchedulingRequest.thrift_spec = (
     (35, TType.I32, 'maxRunning', None, 0, ),  # 35
     (36, TType.LIST, 'stage', (TType.STRUCT, [TStagedFile, None], False), None, ),  # 36
     (37, TType.BOOL, 'noSuspend', None, False, ),  # 37
+    (38, TType.STRUCT, 'process', [TExec, None], None, ),  # 38
 )
 all_structs.append(TPigeonException)
 TPigeonException.thrift_spec = (
@@ -6282,6 +6306,7 @@ TFrontendIdentity.thrift_spec = (
     (1, TType.STRING, 'name', 'UTF8', None, ),  # 1
     (2, TType.BOOL, 'sharedKeys', None, None, ),  # 2
     (3, TType.STRING, 'page', 'UTF8', "", ),  # 3
+    (4, TType.BOOL, 'sharedProcess', None, False, ),  # 4
 )
 all_structs.append(TLogChunk)
 TLogChunk.thrift_spec = (
