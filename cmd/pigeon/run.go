@@ -25,8 +25,9 @@ func runCommand() *cobra.Command {
 		GroupID: groupJobs,
 		Short:   "Run a program on the cluster: its output, its exit status",
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
-status (128 + n when signal n ended it; 1 when it could not be run at all, with the
-reason, and when it succeeded and bytes of its output are missing, with their number).
+status (128 + n when signal n ended it; as from a shell, 127 when there is no such program
+and 126 when it cannot be run, with the reason; 1 when it was not run for another reason, and
+when it succeeded and bytes of its output are missing, with their number).
 When it waits for more than a second, standard error says why. When the program is started
 again after a part of its output was passed on, standard error says so, and the output of
 the new attempt follows from its beginning. The job is cancelled by Ctrl-C, and when the
@@ -188,7 +189,7 @@ func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64
 	}
 	e, err := job.Explain(ctx)
 	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
-		if e.Tasks[0].Code != "" { // its output need not say that it met a limit
+		if e.Tasks[0].Code != "" || e.Tasks[0].Seconds == 0 { // its output need not say that it met a limit, and has nothing of one that never began
 			_ = printTo(errs, "pigeon: job %s failed: %s\n", job.ID, s.Reason)
 		}
 		return silentError{e.Tasks[0].Exit}
@@ -249,7 +250,7 @@ func (t *taskOutput) hasOutput(ctx context.Context, job *frontends.Job, s api.St
 	}
 	for i := range e.Tasks {
 		if e.Tasks[i].Task == t.task {
-			return e.Tasks[i].Exit > 0
+			return e.Tasks[i].Exit > 0 && e.Tasks[i].Seconds > 0 // 126 and 127 of one that never began have none
 		}
 	}
 	return false

@@ -244,6 +244,9 @@ func (b *birth) find(p *plan, spec *Spec) error {
 // failed reports whether it is over without a program, and not killed.
 func (b *birth) failed() bool { return b.steps[b.last].Made() }
 
+// The exit statuses of shells for a program that is not found, and for one that cannot be run.
+const exitNotFound, exitNotRunnable = 127, 126
+
 // fault puts into words why the process did not become its program.
 func (b *birth) fault() *Fault {
 	spec := b.c.spec
@@ -265,15 +268,19 @@ func (b *birth) fault() *Fault {
 				refused = notRunnable(spec, c.path)
 			}
 		case exists == syscall.ENOENT || exists == syscall.ENOTDIR:
-			return &Fault{What: "the program " + strconv.Quote(c.path) + " does not exist on this node", Next: "install it on every node, or correct the path"}
+			return &Fault{What: "the program " + strconv.Quote(c.path) + " does not exist on this node", Next: "install it on every node, or correct the path", exit: exitNotFound}
 		case exists != 0:
 			return FaultOf("its program could not be examined", exists)
 		case b.steps[c.isFolder].Made() && step(c.isFolder) == 0:
-			refused = &Fault{What: "the program " + strconv.Quote(c.path) + " is a folder", Next: "name a file that can be run"}
+			refused = &Fault{What: "the program " + strconv.Quote(c.path) + " is a folder", Next: "name a file that can be run", exit: exitNotRunnable}
 		case errors.Is(ran, syscall.EACCES):
 			return notRunnable(spec, c.path)
 		default:
-			return startFault(ran)
+			f := startFault(ran)
+			if f.exit = exitNotRunnable; ran == syscall.ENOENT { // its interpreter or loader
+				f.exit = exitNotFound
+			}
+			return f
 		}
 	}
 	if refused != nil {
@@ -281,7 +288,7 @@ func (b *birth) fault() *Fault {
 	}
 	return &Fault{
 		What: "the program " + strconv.Quote(spec.Argv[0]) + " was not found in the PATH of the node (" + b.path + ")",
-		Next: "install it on every node, or give its full path",
+		Next: "install it on every node, or give its full path", exit: exitNotFound,
 	}
 }
 
@@ -293,7 +300,7 @@ func (b *birth) isBusy() bool {
 
 // notRunnable is the fault of a file that the process's user may not run.
 func notRunnable(spec *Spec, path string) *Fault {
-	return &Fault{What: spec.who() + " may not run the program " + strconv.Quote(path), Next: "make it executable (chmod +x) for that user, on a file system that allows it (not mounted noexec)"}
+	return &Fault{What: spec.who() + " may not run the program " + strconv.Quote(path), Next: "make it executable (chmod +x) for that user, on a file system that allows it (not mounted noexec)", exit: exitNotRunnable}
 }
 
 // folderFault is the fault of a working folder that the process could not enter.

@@ -123,7 +123,7 @@ type Event struct {
 
 	Pid    int                // Started
 	Reused bool               // Started: Spec.Spare has become its folder
-	Status syscall.WaitStatus // Ended
+	Status syscall.WaitStatus // Ended; Refused: with which a shell would have ended, 0 for none
 	Killed bool               // Ended: Kill came before the end
 	Never  bool               // Ended: Kill came before the beginning; Lost: the guard is there, and it never began
 	Ran    time.Duration      // Ended: from fork to end
@@ -168,6 +168,7 @@ type Fault struct {
 	// Together is how many processes, this one included, were lost because their guard was killed; 0
 	// for other faults.
 	Together int `msg:"-"`
+	exit     int `msg:"-"` // the status with which a shell ends in its place; 0 for none
 }
 
 // MarkVariable is the environment variable by which the guard recognises the

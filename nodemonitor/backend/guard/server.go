@@ -260,7 +260,7 @@ func (s *server) unborn(c *child) {
 // of its own, that limit may be what is too low, anywhere.
 func (c *child) neverBegan(f *Fault) Event {
 	if !f.ofNode && (f.shortage == 0 || f.shortage == syscall.ENOMEM && c.spec.Limits.Memory > 0) {
-		return Event{Kind: Refused, Fault: f}
+		return Event{Kind: Refused, Fault: f, Status: syscall.WaitStatus(f.exit << 8)} //nolint:gosec // one of two
 	}
 	return Event{Kind: Lost, Never: true, Fault: f}
 }

@@ -103,7 +103,11 @@ func (r *run) event(e guard.Event) {
 			r.b.ended(r, result, silent)
 		})
 	case guard.Refused:
-		r.b.besides(func() { r.b.ended(r, r.neverBegan(e.Fault), true) })
+		r.b.besides(func() {
+			res := r.neverBegan(e.Fault)
+			res.ExitCode = e.ExitCode()
+			r.b.ended(r, res, true)
+		})
 	case guard.Lost:
 		res := r.failed(e.Fault)
 		res.Outcome, res.Together = sched.Lost, e.Fault.Together

@@ -85,6 +85,12 @@ func (n *node) run(t testing.TB, k backend.Task) backend.Result {
 
 func TestOutcomes(t *testing.T) {
 	n := newNode(t, guard.Options{})
+	noInterpreter, noFormat := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
+	for path, text := range map[string]string{noInterpreter: "#!/no/such/interpreter\n", noFormat: "no program\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // it is to be run
+			t.Fatal(err)
+		}
+	}
 	for i, tc := range []struct {
 		argv    []string
 		outcome sched.Outcome
@@ -94,14 +100,20 @@ func TestOutcomes(t *testing.T) {
 		{[]string{"true"}, sched.Done, 0, ""},
 		{[]string{"sh", "-c", "exit 3"}, sched.Failed, 3, "it exited with status 3"},
 		{[]string{"sh", "-c", "kill -USR1 $$"}, sched.Failed, 128 + 10, "it was ended by signal 10 (SIGUSR1)"},
-		{[]string{"no-such-program"}, sched.Failed, 0, "was not found in the PATH"},
+		{[]string{"no-such-program"}, sched.Failed, 127, "was not found in the PATH"},
+		{[]string{"/no/such/program"}, sched.Failed, 127, "does not exist on this node"},
+		{[]string{"/etc/passwd/program"}, sched.Failed, 127, "does not exist on this node"},
+		{[]string{"/etc/passwd"}, sched.Failed, 126, "may not run the program"},
+		{[]string{"/etc"}, sched.Failed, 126, "is a folder"},
+		{[]string{noInterpreter}, sched.Failed, 127, "could not be started"},
+		{[]string{noFormat}, sched.Failed, 126, "could not be started"},
 		{nil, sched.Failed, 0, "it names no program"},
 	} {
 		r := n.run(t, task(i, tc.argv...))
 		if r.ID != id(i) || r.Outcome != tc.outcome || r.ExitCode != tc.code || !strings.Contains(r.Reason, tc.reason) || (r.Reason == "") != (tc.reason == "") {
 			t.Errorf("%q ended as %+v", tc.argv, r)
 		}
-		if began := tc.code != 0 || tc.reason == ""; began == r.Started.IsZero() || r.Finished.Before(r.Started) {
+		if began := strings.HasPrefix(tc.reason, "it exited") || strings.HasPrefix(tc.reason, "it was") || tc.reason == ""; began == r.Started.IsZero() || r.Finished.Before(r.Started) {
 			t.Errorf("%q ran from %v to %v", tc.argv, r.Started, r.Finished)
 		}
 	}
