@@ -75,6 +75,7 @@ func (srv *schedulerService) Explain(ctx context.Context, name string) (*api.Exp
 		e.Tasks = append(e.Tasks, views[i].Tasks...)
 	}
 	if s.status.State.Ended() {
+		e.Failed = e.failed
 		e.Why = append([]string{jobs.EndSentence(&s.status)}, e.Why...)
 		return e.Explanation, nil
 	}
@@ -126,8 +127,7 @@ func (srv *schedulerService) explainFormer(former *journal.Ended) *api.Explanati
 	if owner := jobs.OwnerSentence(s); owner != "" {
 		e.Why = append(e.Why, owner)
 	}
-	var unreadable error
-	if e.Tasks, e.Completed, unreadable = jobs.ExplainFormer(former); unreadable != nil {
+	if jobs.ExplainFormer(former, e) != nil {
 		e.Why = append(e.Why, "Some of what the journal keeps of its tasks cannot be read.")
 	}
 	return e
@@ -136,10 +136,11 @@ func (srv *schedulerService) explainFormer(former *journal.Ended) *api.Explanati
 // reasons are what the owner goroutine knows of why a job waits.
 type reasons struct {
 	*api.Explanation
-	class sched.Class // of the job now
-	here  bool        // some of its tasks are held here or bound from here
-	ended bool        // the job
-	gone  bool        // the job has left memory: the journal has what is left of it
+	class  sched.Class // of the job now
+	here   bool        // some of its tasks are held here or bound from here
+	ended  bool        // the job
+	failed string      // its tasks that failed, once it has ended
+	gone   bool        // the job has left memory: the journal has what is left of it
 }
 
 // unreported is the reason while masters and nodes have not reported about a job.
@@ -166,5 +167,9 @@ func (o *owner) reasons(id sched.JobID) reasons {
 	j.AddLaunchTimes(tasks)
 	e.Tasks = append(tasks, o.jobs.EndedTasks(j, jobs.ExplainedTasks-len(tasks))...)
 	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
-	return reasons{Explanation: e, class: j.Class(), here: len(why) > 0, ended: j.Status.State.Ended()}
+	r := reasons{Explanation: e, class: j.Class(), here: len(why) > 0, ended: j.Status.State.Ended()}
+	if r.ended {
+		r.failed = j.FailedSet()
+	}
+	return r
 }

@@ -91,10 +91,14 @@ struct TStagedFile {
   4: optional bool executable = false
 }
 
-// The indices of the tasks of an array: task k has the index first + k * step.
+// The indices of the tasks of an array: task k has the index first + k * step, or the k-th
+// of the indices, such as 1,3,5-9; then first is -1 and step 1. numbers: they are the numbers that the tasks
+// had in an earlier job.
 struct TArray {
   1: i64 first
   2: i64 step
+  3: optional string indices = ""
+  4: optional bool numbers = false
 }
 
 // A job that must have ended before another one starts; any: however it has ended, otherwise it
@@ -294,6 +298,9 @@ struct TExplanation {
   7: optional string classReason = ""
   // Tasks that completed, the first ones, as far as the frontend knows when they ran.
   8: optional list<TTaskStatus> completed
+  // The numbers of the tasks that failed, such as 1,3,5-9, once the job has ended and as far as they
+  // are known.
+  9: optional string failed = ""
   // The id of its trace, where it is traced, and where that is shown, by the setting trace_url.
   16: optional string trace = ""
   17: optional string traceUrl = ""

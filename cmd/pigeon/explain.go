@@ -27,15 +27,8 @@ what would change that.`,
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e *api.Explanation
-		err := asking(cmd, func(c *clusterClient) error {
-			id, err := c.jobID(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			_, err = c.Of(cmd.Context(), id, func(ctx context.Context, f *frontends.Frontend) (err error) {
-				e, err = f.Explain(ctx, id)
-				return err
-			})
+		err := asking(cmd, func(c *clusterClient) (err error) {
+			e, err = c.explain(cmd.Context(), args[0])
 			return err
 		})
 		if err != nil {
@@ -47,6 +40,19 @@ what would change that.`,
 		return printExplanation(cmd.OutOrStdout(), e)
 	}
 	return cmd
+}
+
+// explain returns the explanation of the job of an id or of its beginning.
+func (c *clusterClient) explain(ctx context.Context, given string) (e *api.Explanation, err error) {
+	id, err := c.jobID(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.Of(ctx, id, func(ctx context.Context, f *frontends.Frontend) (err error) {
+		e, err = f.Explain(ctx, id)
+		return err
+	})
+	return e, err
 }
 
 func printExplanation(out io.Writer, e *api.Explanation) error {

@@ -258,9 +258,9 @@ func TestMistakesInScripts(t *testing.T) {
 		"#PIGEON --tasks 2\necho\n":                 "the first line does not name the interpreter",
 		"#!/bin/sh\n" + strings.Repeat("#", 262144): "more than 262144 bytes",
 		"#!/bin/sh\r\n#PIGEON --name x\r\ntrue\r\n": "job.sh, line 1: it ends in a carriage return, as in files from Windows, and no node has an interpreter \"/bin/sh\\r\"; remove those at the ends of all lines",
-		"echo hi\n":                                  "job.sh is a file here whose first line does not name its interpreter",
-		"":                                           "first line does not name its interpreter",
-		"\xff\xfe#\x00!\x00":                         "job.sh cannot be sent: it is written in UTF-16",
+		"echo hi\n":          "job.sh is a file here whose first line does not name its interpreter",
+		"":                   "first line does not name its interpreter",
+		"\xff\xfe#\x00!\x00": "job.sh cannot be sent: it is written in UTF-16",
 	} {
 		_, _, err := asked(t, "", write(t, "job.sh", text))
 		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {

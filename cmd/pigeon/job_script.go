@@ -196,7 +196,7 @@ func (s *jobScript) apply(cmd *cobra.Command, warn io.Writer) error {
 var unreadOption = regexp.MustCompile(`^#\s*(?i:SBATCH|PBS|BSUB|COBALT|MSUB|OAR|FLUX|\$|PIGEON)(?:\s*[:=]?\s*--[A-Za-z]|[\s:=]+-[A-Za-z]\w*\b)|^#\s*PIGEON[:=]`)
 
 // notInScripts are the flags that a script cannot have.
-var notInScripts = map[string]bool{"file": true, "schema": true, "help": true}
+var notInScripts = map[string]bool{"file": true, "schema": true, "help": true, "failed-of": true}
 
 // applyLine sets the flags of one line.
 func (s *jobScript) applyLine(cmd *cobra.Command, line string, before map[string]bool) error {

@@ -28,6 +28,7 @@ func TestJobs(t *testing.T) {
 	t.Run("the cluster of a task", testClusterOfATask)
 	t.Run("interruptions", testInterruptions)
 	t.Run("failed tasks", testFailedTasks)
+	t.Run("tasks again", testTasksAgain)
 	t.Run("keys", testKeys)
 	t.Run("an output that is full", testFullOutput)
 	t.Run("cancel", testCancel)

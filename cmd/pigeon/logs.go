@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -136,44 +138,43 @@ func logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs JOB",
 		GroupID: groupJobs,
-		Short:   "Print what a task of a job wrote",
+		Short:   "Print what tasks of a job wrote",
 		Long: `Prints what a task of an exec job wrote to standard output, or with --stderr to
-standard error. The node that ran it keeps both for an hour after its end: the first GiB
-of each and the last 64 KiB (settings of the node monitor). A line on standard error says
-what is missing between them. With --follow, a line there says when the task was started
-again; the output of the new attempt follows from its beginning.`,
+standard error; of several tasks with the number of the task before each line. The node
+that ran it keeps both for an hour after its end: the first GiB of each and the last 64 KiB
+(settings of the node monitor). A line on standard error says what is missing between them.
+With --follow, a line there says when the task was started again; the output of the new
+attempt follows from its beginning.`,
 		Example: `  pigeon logs JOB
   pigeon logs JOB --task 7 --stderr
-  pigeon logs JOB --follow`,
+  pigeon logs JOB --task 0-4,9
+  pigeon logs JOB --task all --follow`,
 		Args:              namesOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
 	output := addOutput(cmd)
-	t := &taskOutput{}
+	l := &logsFlags{}
 	fs := cmd.Flags()
-	fs.IntVar(&t.task, "task", 0, "number of the task, from 0")
-	fs.IntVar(&t.attempt, "attempt", 0, "number of the attempt, as explain shows it (0 = the latest)")
+	fs.StringVar(&l.tasks, "task", "0", "number of the task, from 0; several as 1,3,5-9; or all")
+	fs.IntVar(&l.attempt, "attempt", 0, "number of the attempt, as explain shows it (0 = the latest)")
 	stderr := fs.Bool("stderr", false, "standard error instead of standard output")
-	wait := fs.BoolP("follow", "f", false, "continue until the job has ended")
+	fs.BoolVarP(&l.follow, "follow", "f", false, "continue until the job has ended")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if t.task < 0 || t.attempt < 0 {
-			return wrongUse(fmt.Errorf("--task %d and --attempt %d must not be negative", t.task, t.attempt))
+		if l.attempt < 0 {
+			return wrongUse(fmt.Errorf("--attempt %d must not be negative", l.attempt))
 		}
-		t.job, t.stream, t.write, t.skip, t.again = args[0], "stdout", copyTo(cmd.OutOrStdout()), sayMissing(cmd.ErrOrStderr()), sayAgain(cmd.ErrOrStderr())
+		l.job, l.stream, l.output = args[0], "stdout", *output
 		if *stderr {
-			t.stream = "stderr"
-		}
-		if *output == outputJSON {
-			t.write, t.skip, t.again = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout()), nil
+			l.stream = "stderr"
 		}
 		return asking(cmd, func(c *clusterClient) error {
-			err := t.run(cmd.Context(), c, *wait)
+			err := l.run(cmd, c)
 			switch {
 			case isBrokenPipe(err):
 				return silentError{exitBrokenPipe}
-			case *wait && err != nil && cmd.Context().Err() != nil:
-				return left(cmd.ErrOrStderr(), t.job)
+			case l.follow && err != nil && cmd.Context().Err() != nil:
+				return left(cmd.ErrOrStderr(), l.job)
 			}
 			return err
 		})
@@ -181,26 +182,74 @@ again; the output of the new attempt follows from its beginning.`,
 	return cmd
 }
 
-// run copies the output written so far, or, if wait is set, until the job has ended.
-func (t *taskOutput) run(ctx context.Context, c *clusterClient, wait bool) error {
-	id, err := c.jobID(ctx, t.job)
+// logsFlags are those of "pigeon logs", and its job.
+type logsFlags struct {
+	job, tasks, stream string
+	attempt            int
+	follow             bool
+	output             outputFormat
+}
+
+// run copies the outputs written so far, or, with follow, until the job has ended.
+func (l *logsFlags) run(cmd *cobra.Command, c *clusterClient) error {
+	ctx, errs := cmd.Context(), cmd.ErrOrStderr()
+	id, err := c.jobID(ctx, l.job)
 	if err != nil {
 		return err
 	}
-	t.job = id
+	l.job = id
 	job, s, err := c.Find(ctx, id)
 	if err != nil {
 		return err
 	}
-	if t.task >= s.Tasks {
-		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", t.job, s.Tasks-1, t.task))
+	numbers, err := selectTasks(l.tasks, s.Tasks, id)
+	switch several := len(numbers) > 1; {
+	case err != nil:
+		return wrongUse(err)
+	case several && l.attempt > 0:
+		return wrongUse(fmt.Errorf("--attempt is of one task, and --task %s are %d", l.tasks, len(numbers)))
+	case l.follow && len(numbers) > mostFollowed:
+		return wrongUse(fmt.Errorf("--task %s are %d tasks, and %d can be followed at a time; name fewer, or leave --follow out", l.tasks, len(numbers), mostFollowed))
 	}
-	if !wait {
-		return t.copyNew(ctx, job, false)
+	write, flush := copyTo(cmd.OutOrStdout()), func(*taskOutput) error { return nil }
+	skip, again := sayMissing(errs), sayAgain(errs)
+	if len(numbers) > 1 {
+		write, flush = prefixed(cmd.OutOrStdout())
 	}
-	s, err = follow(ctx, job, []*taskOutput{t}, nil)
+	if l.output == outputJSON {
+		write, skip, again = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout()), nil
+	}
+	outputs := make([]*taskOutput, len(numbers))
+	for i, task := range numbers {
+		outputs[i] = &taskOutput{job: id, task: task, attempt: l.attempt, stream: l.stream, write: write, skip: skip, again: again}
+	}
+	if !l.follow {
+		return copyEach(ctx, job, outputs, flush, errs)
+	}
+	s, err = follow(ctx, job, outputs, nil)
+	for _, t := range outputs {
+		err = errors.Join(err, flush(t))
+	}
 	if err == nil && s.State == api.StateFailed {
 		return silentError{exitFailed}
 	}
 	return err
+}
+
+// copyEach copies what each task has written so far. Of several, those without an output are counted.
+func copyEach(ctx context.Context, job *frontends.Job, outputs []*taskOutput, flush func(*taskOutput) error, errs io.Writer) error {
+	without, first := 0, error(nil)
+	for _, t := range outputs {
+		err := t.copyNew(ctx, job, false)
+		if hasProblem(err, api.NotFound, api.NotReady) {
+			without, first = without+1, cmp.Or(first, err)
+		} else if err = errors.Join(err, flush(t)); err != nil {
+			return err
+		}
+	}
+	if without == 0 || len(outputs) == 1 {
+		return first
+	}
+	fmt.Fprintf(errs, "pigeon: %d of %d tasks have no output to show; the first: %v\n", without, len(outputs), first)
+	return silentError{exitFailed}
 }

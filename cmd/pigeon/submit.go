@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -27,6 +28,8 @@ type submitFlags struct {
 	file    string
 	schema  bool
 	collect string
+
+	failedOf string
 }
 
 // submitted is what "pigeon submit -o json" prints.
@@ -64,14 +67,16 @@ job.`,
   pigeon submit --sleep 100ms --tasks 20 --wait       tasks that only sleep
   pigeon submit --key nightly-7 -- backup             submitted twice, accepted once
   pigeon submit --array 1-1000 job.sh                 PIGEON_ARRAY_INDEX is 1, 2 ... 1000
+  pigeon submit --failed-of JOB --array 1-1000 job.sh those that failed, again
+  pigeon submit --wait --array 1,3,5-9 --output 'out_%a.txt' job.sh
   pigeon submit --stage data/ --stage conf.json=etc/conf.json -- program
   pigeon submit --after JOB:ok --after OTHER:any -- report
   pigeon submit --file job.yaml --priority 5`,
 	}
-	output := addOutput(cmd)
 	job := addJobFlags(cmd)
 	var own submitFlags
 	own.add(cmd.Flags())
+	output, files := addSubmitOutput(cmd, cmd.Flags())
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if own.schema {
@@ -81,7 +86,16 @@ job.`,
 		if err != nil {
 			return err
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return own.submit(cmd, c, &jobToRun{r, ownKey, job.staged}, *output) })
+		return withCluster(cmd, func(c *clusterClient) error {
+			err := own.onlyFailed(cmd, c, r)
+			if err == nil {
+				err = wrongUse(files.check(len(r.Tasks), own.wait))
+			}
+			if err != nil {
+				return err
+			}
+			return own.submit(cmd, c, &jobToRun{r, ownKey, job.staged}, *output, *files)
+		})
 	}
 	return cmd
 }
@@ -91,7 +105,8 @@ func (f *submitFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.sleep, "sleep", 0, "sleep for this long instead of running a program")
 	fs.IntVar(&f.tasks, "tasks", 1, fmt.Sprintf("tasks of the job, at most %d", api.MaxTasks))
 	fs.BoolVar(&f.wait, "wait", false, "wait until the job has ended")
-	fs.StringVar(&f.array, "array", "", "a task for each index FIRST-LAST[:STEP][%MOST], such as 1-1000 or 1-1000%50; its process finds the index in PIGEON_ARRAY_INDEX")
+	fs.StringVar(&f.array, "array", "", "a task for each index, such as 1-1000, 0-90:10, 1,3,5-9, or 1-1000%50 for 50 at a time; its process finds the index in PIGEON_ARRAY_INDEX")
+	addFilledText(fs, &f.failedOf, "failed-of", "give the id of a job", "only the tasks that failed in this job, whose command line is repeated here; they keep their indices, or their numbers (PIGEON_TASK)")
 	fs.IntVar(&f.running, "max-running", 0, "run at most this many of the job's tasks at a time, as with %MOST of --array (default: no limit)")
 	fs.StringArrayVar(&f.after, "after", nil, fmt.Sprintf("JOB, JOB:ok or JOB:any: the job starts when that one has completed (ok, the default) or has ended at all (any), and fails when it cannot any more; repeatable, at most %d", api.MaxAfter))
 	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input; flags count before its keys")
@@ -132,6 +147,44 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 		return nil, false, wrongUse(err)
 	}
 	return r, ownKey, checkCollect(f.collect)
+}
+
+// onlyFailed leaves the tasks that failed in the job of --failed-of.
+func (f *submitFlags) onlyFailed(cmd *cobra.Command, c *clusterClient, r *api.Request) error {
+	if f.failedOf == "" {
+		return nil
+	}
+	e, err := c.explain(cmd.Context(), f.failedOf)
+	if err != nil {
+		return err
+	}
+	s, flags := &e.Status, cmd.Flags()
+	switch {
+	case !s.State.Ended():
+		return fmt.Errorf("job %s is %s, and which of its tasks fail is known when it has ended; 'pigeon status %[1]s' says so", s.Job, s.State)
+	case s.Failed == 0:
+		return fmt.Errorf("job %s %s, and none of its tasks has failed; there is nothing to run again", s.Job, stands(s.State))
+	case e.Failed == "":
+		return fmt.Errorf("which %d tasks of job %s failed is not known any more, or takes more than %d bytes to say; name their indices with --array", s.Failed, s.Job, api.MaxIndices)
+	case (flags.Changed("array") || flags.Changed("tasks")) && len(r.Tasks) != s.Tasks:
+		return wrongUse(fmt.Errorf("job %s has %d tasks, and this command line %d; repeat the one of that job", s.Job, s.Tasks, len(r.Tasks)))
+	}
+	failed, err := selectTasks(e.Failed, s.Tasks, s.Job)
+	if err != nil {
+		return err
+	}
+	if r.Backend == api.BackendExec {
+		if r.Array, err = r.Array.Subset(failed); err != nil {
+			return err
+		}
+	}
+	payload := r.Tasks[0].Payload
+	r.Tasks = make([]api.Task, len(failed))
+	for i := range r.Tasks {
+		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: payload}
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s of job %s again, of %d: %s\n", sched.Count(len(failed), "task", "tasks"), s.Job, s.Tasks, api.Clip(e.Failed, 200))
+	return wrongUse(r.Validate())
 }
 
 // limit returns how many tasks may run at a time, of which the array says ofArray, 0 for nothing.
@@ -191,6 +244,8 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	switch sleeps := cmd.Flags().Changed("sleep"); {
 	case f.collect != "" && !f.wait:
 		return fmt.Errorf("--%s copies files when the job has ended; give --wait too, or run 'pigeon files JOB --to %s' then", collectFlag, f.collect)
+	case f.failedOf != "" && len(argv) == 0 && !sleeps:
+		return fmt.Errorf("--failed-of %s needs the command line of that job, too: what its tasks ran is not kept; repeat it, with --array, or its script", f.failedOf)
 	case f.array != "" && cmd.Flags().Changed("tasks"):
 		return fmt.Errorf("both --tasks and --array are given, and the array %s says how many tasks there are; leave --tasks out", f.array)
 	case sleeps && len(argv) > 0:
@@ -203,7 +258,7 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	return nil
 }
 
-func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output outputFormat) error {
+func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output outputFormat, files taskFiles) error {
 	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
@@ -218,7 +273,9 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	if !f.wait {
 		return nil
 	}
+	var end api.Status
 	err = waitAndPrint(cmd.Context(), job, cmd.ErrOrStderr(), func(s api.Status) error {
+		end = s
 		if output == outputJSON {
 			return writeJSON(cmd.OutOrStdout(), s)
 		}
@@ -228,7 +285,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 		return left(cmd.ErrOrStderr(), id)
 	}
 	if err == nil || errors.Is(err, silentError{exitFailed}) { // it has ended
-		err = cmp.Or(err, collect(cmd.Context(), &collection{job, len(r.Tasks), f.collect, r.Stage}, cmd.ErrOrStderr()))
+		err = cmp.Or(err, files.collect(cmd.Context(), job, r.Array, &end, cmd.ErrOrStderr()), collect(cmd.Context(), &collection{job, len(r.Tasks), f.collect, r.Stage}, cmd.ErrOrStderr()))
 	}
 	return err
 }

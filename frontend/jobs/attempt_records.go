@@ -99,14 +99,15 @@ func formerJob(e *journal.Ended) *Job {
 	return j
 }
 
-// ExplainFormer returns what is known of the tasks of a job that ended longer ago than jobs are kept in
+// ExplainFormer adds to an explanation what is known of the tasks of a job that ended longer ago than jobs are kept in
 // memory: as in explanations of those in memory, the failed and stopped ones with the earlier attempts, and
 // the completed ones. The error says that some of it cannot be read.
-func ExplainFormer(e *journal.Ended) (tasks, completed []api.TaskStatus, err error) {
+func ExplainFormer(e *journal.Ended, into *api.Explanation) error {
 	t := records{nodes: newNodeNames()}
 	j := formerJob(e)
-	err = t.restoreEnd(j, e)
-	return t.EndedTasks(j, ExplainedTasks), t.CompletedTasks(j, ExplainedTasks), err
+	err := t.restoreEnd(j, e)
+	into.Tasks, into.Completed, into.Failed = t.EndedTasks(j, ExplainedTasks), t.CompletedTasks(j, ExplainedTasks), j.FailedSet()
+	return err
 }
 
 // NodeOf returns which node ran an attempt at a task of a job that ended longer ago than jobs are

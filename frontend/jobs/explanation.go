@@ -83,6 +83,25 @@ func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
 	return tasks
 }
 
+// FailedSet returns the numbers of the tasks of an ended job that failed, "" where not all of them are
+// known, or fit an array.
+func (j *Job) FailedSet() string {
+	var failed []int
+	for i := range j.reports {
+		if j.reports[i].failed() {
+			failed = append(failed, i)
+		}
+	}
+	if len(failed) != j.Status.Failed {
+		return "" // the journal has kept the first ones
+	}
+	set, err := api.Array{}.Subset(failed)
+	if err != nil {
+		return ""
+	}
+	return set.Indices
+}
+
 // CompletedTasks returns the tasks of a job that completed and of which it is known when they
 // ran, at most most of them.
 func (t *records) CompletedTasks(j *Job, most int) (tasks []api.TaskStatus) {

@@ -50,7 +50,7 @@ func drawSubmission(t *rapid.T) *Submission {
 			Retries: rapid.IntRange(0, 100).Draw(t, "retries"), Restartable: rapid.Bool().Draw(t, "restartable"), Trace: api.Trace{Traceparent: word.Draw(t, "parent"), Tracestate: word.Draw(t, "state")},
 			Limits:     api.Limits{Memory: rapid.Int64().Draw(t, "memory"), CPUs: rapid.Float64().Draw(t, "cpus"), Time: time.Duration(rapid.Int64().Draw(t, "time limit"))},
 			Submitter:  word.Draw(t, "submitter"),
-			Array:      api.Array{First: rapid.Int64().Draw(t, "first index"), Step: rapid.Int64().Draw(t, "step")},
+			Array:      api.Array{First: rapid.Int64().Draw(t, "first index"), Step: rapid.Int64().Draw(t, "step"), Indices: rapid.SampledFrom([]string{"", "1,3,5-9"}).Draw(t, "indices")},
 			MaxRunning: int(rapid.Int32Min(0).Draw(t, "running")),
 		},
 	}

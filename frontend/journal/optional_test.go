@@ -85,7 +85,7 @@ func TestEveryFieldIsKept(t *testing.T) {
 func TestOptionalNumbersAreFixed(t *testing.T) {
 	s := &Submission{Origin: 1, Estimate: 1, Fingerprint: "f", Shared: true, Request: api.Request{
 		UserGroup: "g", Priority: 1, MaxDisconnect: 1, Owner: "o", Name: "n", Limits: api.Limits{Memory: 1, CPUs: 0.5, Time: 1}, Submitter: "s",
-		After: []api.After{{Job: "j", Any: true}}, Array: api.Array{First: 1, Step: 1}, MaxRunning: 1, Stage: []api.StagedFile{{Name: "n", SHA256: "a", Size: 1, Executable: true}},
+		After: []api.After{{Job: "j", Any: true}}, Array: api.Array{First: -1, Step: 1, Indices: "1,3", Numbers: true}, MaxRunning: 1, Stage: []api.StagedFile{{Name: "n", SHA256: "a", Size: 1, Executable: true}},
 		Tasks: []api.Task{
 			{Payload: api.Payload{Exec: &api.Exec{Argv: []string{"a"}, Env: []string{"e"}, Dir: "d", Script: []byte("s"), Stdin: true}}},
 			{Payload: api.Payload{Message: []byte("m")}}, {Payload: api.Payload{Message: []byte("m")}},
@@ -102,7 +102,7 @@ func TestOptionalNumbersAreFixed(t *testing.T) {
 		"job": {encodeSubmission(s), "012a0000000000000000000000000000000000000000000000000000000000000000000000000000" + "03000000" +
 			"0200000004ffffffffffffffffff010101610101650164017301" + "00016d0000" + "02000101" +
 			"01020167" + "020102" + "03020166" + "040102" + "0502016f" + "0602016e" + "070101" + "080102" + "090101" + "0a0102" + "0b083fe0000000000000" +
-			"0c0102" + "0d020173" + "0e0401016a01" + "0f020202" + "100101" + "110701016e01610201"},
+			"0c0102" + "0d020173" + "0e0401016a01" + "0f020102" + "100101" + "110701016e01610201" + "180403312c33" + "190101"},
 		"ended job": {encodeEnded(e), "01" + strings.Repeat("00", 52) +
 			"01020166" + "0202016f" + "030102" + "0402016e" + "05020172" + "06020173" + "07020165" + "08083fe0000000000000" + "09020163" + "0c0401700173" + "0d060204080a0301" + "0e020174"},
 		"failure": {appendEvent(nil, r), "0301020304020172" + "0f11" + "010105" + "02020163" + "03010c" + "04010e" + "0502016e"},

@@ -73,6 +73,8 @@ func (c *coder) submissionOptionals(s *Submission) {
 		optional{16, q.MaxRunning == 0, func(c *coder) { number(c, &q.MaxRunning) }},
 		optional{17, len(q.Stage) == 0, func(c *coder) { c.stage(&q.Stage) }},
 		optional{18, !q.NoSuspend, func(c *coder) { c.bits(&q.NoSuspend) }},
+		optional{24, q.Array.Indices == "", func(c *coder) { text(c, &q.Array.Indices) }},
+		optional{25, !q.Array.Numbers, func(c *coder) { c.bits(&q.Array.Numbers) }},
 	)
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -66,23 +67,70 @@ func TestJobsAfterWhichOneStartsAreChecked(t *testing.T) {
 	}
 }
 
+// An array of a set gives each task its index, and some of its tasks theirs.
+func TestArrayOfIndices(t *testing.T) {
+	a, n, _, err := ParseArray("1,3,5-9,20-40:10")
+	if err != nil || n != 10 {
+		t.Fatal(n, err)
+	}
+	var got []int64
+	for k := range n {
+		got = append(got, a.Index(k))
+	}
+	if want := []int64{1, 3, 5, 6, 7, 8, 9, 20, 30, 40}; !slices.Equal(got, want) {
+		t.Errorf("the indices are %v, want %v", got, want)
+	}
+	for _, c := range []struct {
+		of   Array
+		want Array
+	}{
+		{a, Array{First: -1, Step: 1, Indices: "3,6-7,40"}},
+		{Array{First: 10, Step: 5}, Array{First: -1, Step: 1, Indices: "15,25,30,55"}},
+		{Array{}, Array{First: -1, Step: 1, Indices: "1,3-4,9", Numbers: true}},
+	} {
+		got, err := c.of.Subset([]int{1, 3, 4, 9})
+		if err != nil || got != c.want {
+			t.Errorf("of %+v: %+v, %v; want %+v", c.of, got, err, c.want)
+		}
+		if what, _ := got.fault(BackendExec, 4); what != "" {
+			t.Errorf("%+v: %s", got, what)
+		}
+	}
+	if one, err := (Array{First: 7, Step: 1}).Subset([]int{0}); err != nil || one.Index(0) != 7 {
+		t.Errorf("one task: %+v, %v", one, err)
+	}
+	even := make([]int, MaxTasks/2)
+	for i := range even {
+		even[i] = 2 * i
+	}
+	if _, err := (Array{}).Subset(even); err == nil || !strings.Contains(err.Error(), "16384 bytes") {
+		t.Errorf("a set without a bound: %v", err)
+	}
+	for _, bad := range []Array{{First: -1, Step: 1, Indices: "1,2"}, {First: -1, Step: 1, Indices: "1,2,3%2"}, {First: -1, Step: 1, Indices: "x"}, {First: 1, Step: 1, Numbers: true}} {
+		if what, _ := bad.fault(BackendExec, 3); what == "" {
+			t.Errorf("%+v passes for three tasks", bad)
+		}
+	}
+}
+
 func TestParseArray(t *testing.T) {
 	for text, want := range map[string]struct {
 		Array
 		n, most int
 	}{
-		"1-1000": {Array{1, 1}, 1000, 0}, "0-0": {Array{0, 1}, 1, 0}, "0-90:10": {Array{0, 10}, 10, 0}, "5-9:3%1": {Array{5, 3}, 2, 1}, "1-1000%50": {Array{1, 1}, 1000, 50},
+		"1-1000": {Array{First: 1, Step: 1}, 1000, 0}, "0-0": {Array{Step: 1}, 1, 0}, "7": {Array{First: 7, Step: 1}, 1, 0}, "0-90:10": {Array{Step: 10}, 10, 0}, "5-9:3%1": {Array{First: 5, Step: 3}, 2, 1}, "1-1000%50": {Array{First: 1, Step: 1}, 1000, 50},
+		"1,3,5-9": {Array{First: -1, Step: 1, Indices: "1,3,5-9"}, 7, 0}, "9,0-4:2%2": {Array{First: -1, Step: 1, Indices: "9,0-4:2"}, 4, 2},
 	} {
 		a, n, most, err := ParseArray(text)
 		if err != nil || a != want.Array || n != want.n || most != want.most {
 			t.Errorf("%s: %+v, %d, %d, %v", text, a, n, most, err)
 		}
 	}
-	if i := (Array{5, 3}).Index(1); i != 8 {
+	if i := (Array{First: 5, Step: 3}).Index(1); i != 8 {
 		t.Errorf("the second index is %d", i)
 	}
 	for text, want := range map[string]string{
-		"": "is no range of indices", "7": "is no range of indices", "3-1": "is no range of indices", "1-9:0": "is no range of indices", "1-9:": "is no range of indices", "-1-3": "is no range of indices", "1-3,7": "is no range of indices",
+		"": "is no range of indices", "3-1": "is no range of indices", "1-9:0": "is no range of indices", "1-9:": "is no range of indices", "-1-3": "is no range of indices", "1-3,": "is no range of indices", "1,,2": "is no range of indices", "1, 2": "is no range of indices", "7:2": "is no range of indices", "1-5,3": "has the index 3 twice", "1,2-9:0": "is no range of indices", "1,0-100000": "the limit of 100000 tasks", "1,2147483648": "the limit of 2147483647",
 		"0-9999999999": "9999999999, above the limit of 2147483647", "0-2147483648": "the limit of 2147483647", "1-9:2147483648": "the limit of 2147483647", "1-9%2147483648": "the limit of 2147483647", "1-100001": "the limit of 100000 tasks", "1-1000%": "is no range of indices", "1-9%0": "is no range of indices", "1-9%-1": "is no range of indices", "1-9%x": "is no range of indices",
 	} {
 		if _, _, _, err := ParseArray(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -172,6 +172,8 @@ type Explanation struct {
 
 	Completed []TaskStatus `json:"completed_tasks,omitempty"` // tasks that completed, the first 100 of which their frontend knows when they ran
 
+	Failed string `json:"failed_tasks,omitempty"` // numbers of the tasks that failed, such as 1,3,5-9, once the job has ended and as far as they are known
+
 	ClassReason string `json:"class_reason,omitempty"` // how its class was decided, while the job has not ended
 
 	Owners []OwnerShare `json:"owners,omitempty"` // the levels of the job's owner, the highest first, summed over the groups; none where there is one owner

@@ -83,8 +83,10 @@ func applicationReplyFrom(t *application.TApplicationReply) (v api.ApplicationRe
 
 func arrayTo(v api.Array) *published.TArray {
 	return &published.TArray{
-		First: v.First,
-		Step:  v.Step,
+		First:   v.First,
+		Step:    v.Step,
+		Indices: v.Indices,
+		Numbers: v.Numbers,
 	}
 }
 
@@ -93,8 +95,10 @@ func arrayFrom(t *published.TArray) (v api.Array) {
 		return v
 	}
 	return api.Array{
-		First: t.First,
-		Step:  t.Step,
+		First:   t.First,
+		Step:    t.Step,
+		Indices: t.Indices,
+		Numbers: t.Numbers,
 	}
 }
 
@@ -303,6 +307,7 @@ func explanationTo(v api.Explanation) *published.TExplanation {
 		Groups:      mapped(v.Groups, groupShareTo),
 		Tasks:       mapped(v.Tasks, taskStatusTo),
 		Completed:   mapped(v.Completed, taskStatusTo),
+		Failed:      v.Failed,
 		ClassReason: v.ClassReason,
 		Owners:      mapped(v.Owners, ownerShareTo),
 		Ahead:       mapped(v.Ahead, ownerShareTo),
@@ -321,6 +326,7 @@ func explanationFrom(t *published.TExplanation) (v api.Explanation) {
 		Groups:      mapped(t.Groups, groupShareFrom),
 		Tasks:       mapped(t.Tasks, taskStatusFrom),
 		Completed:   mapped(t.Completed, taskStatusFrom),
+		Failed:      t.Failed,
 		ClassReason: t.ClassReason,
 		Owners:      mapped(t.Owners, ownerShareFrom),
 		Ahead:       mapped(t.Ahead, ownerShareFrom),

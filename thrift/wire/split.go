@@ -84,7 +84,7 @@ func payloadSize(p *api.Payload) int {
 		n += elementBytes
 	}
 	if p.Array != nil {
-		n += elementBytes
+		n += elementBytes + len(p.Array.Indices)
 	}
 	if p.Exec == nil {
 		return n

@@ -36,12 +36,18 @@ func environment(t *backend.Task, node string) []string {
 		env = append(env, frontendVariable+"="+t.Frontend)
 	}
 	env = append(env, t.Payload.Exec.Env...)
+	number := strconv.Itoa(int(t.ID.Task))
 	if a := t.Payload.Array; a != nil {
-		env = append(env, arrayVariable+"="+strconv.FormatInt(a.Index(int(t.ID.Task)), 10))
+		index := strconv.FormatInt(a.Index(int(t.ID.Task)), 10)
+		if a.Numbers {
+			number = index
+		} else {
+			env = append(env, arrayVariable+"="+index)
+		}
 	}
 	return append(env,
 		jobVariable+"="+t.JobName,
-		taskVariable+"="+strconv.Itoa(int(t.ID.Task)),
+		taskVariable+"="+number,
 		taskIDVariable+"="+t.TaskName,
 		attemptVariable+"="+strconv.Itoa(int(t.ID.Attempt)),
 		nodeVariable+"="+node,

@@ -2094,9 +2094,13 @@ func (p *TStagedFile) String() string {
 // Attributes:
 //   - First
 //   - Step
+//   - Indices
+//   - Numbers
 type TArray struct {
-	First int64 `thrift:"first,1" db:"first" json:"first"`
-	Step  int64 `thrift:"step,2" db:"step" json:"step"`
+	First   int64  `thrift:"first,1" db:"first" json:"first"`
+	Step    int64  `thrift:"step,2" db:"step" json:"step"`
+	Indices string `thrift:"indices,3" db:"indices" json:"indices"`
+	Numbers bool   `thrift:"numbers,4" db:"numbers" json:"numbers"`
 }
 
 func NewTArray() *TArray {
@@ -2110,6 +2114,26 @@ func (p *TArray) GetFirst() int64 {
 func (p *TArray) GetStep() int64 {
 	return p.Step
 }
+
+var TArray_Indices_DEFAULT string = ""
+
+func (p *TArray) GetIndices() string {
+	return p.Indices
+}
+
+var TArray_Numbers_DEFAULT bool = false
+
+func (p *TArray) GetNumbers() bool {
+	return p.Numbers
+}
+func (p *TArray) IsSetIndices() bool {
+	return p.Indices != TArray_Indices_DEFAULT
+}
+
+func (p *TArray) IsSetNumbers() bool {
+	return p.Numbers != TArray_Numbers_DEFAULT
+}
+
 func (p *TArray) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -2137,6 +2161,26 @@ func (p *TArray) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 2:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField4(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2177,6 +2221,24 @@ func (p *TArray) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TArray) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Indices = v
+	}
+	return nil
+}
+
+func (p *TArray) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Numbers = v
+	}
+	return nil
+}
+
 func (p *TArray) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TArray"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2186,6 +2248,12 @@ func (p *TArray) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -2224,6 +2292,36 @@ func (p *TArray) writeField2(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TArray) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetIndices() {
+		if err := oprot.WriteFieldBegin(ctx, "indices", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:indices: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Indices)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.indices (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:indices: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TArray) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNumbers() {
+		if err := oprot.WriteFieldBegin(ctx, "numbers", thrift.BOOL, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:numbers: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Numbers)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.numbers (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:numbers: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TArray) Equals(other *TArray) bool {
 	if p == other {
 		return true
@@ -2234,6 +2332,12 @@ func (p *TArray) Equals(other *TArray) bool {
 		return false
 	}
 	if p.Step != other.Step {
+		return false
+	}
+	if p.Indices != other.Indices {
+		return false
+	}
+	if p.Numbers != other.Numbers {
 		return false
 	}
 	return true
@@ -7502,6 +7606,7 @@ func (p *TGroupShare) String() string {
 //   - Ahead
 //   - ClassReason
 //   - Completed
+//   - Failed
 //   - Trace
 //   - TraceUrl
 type TExplanation struct {
@@ -7513,7 +7618,8 @@ type TExplanation struct {
 	Ahead       []*TOwnerShare `thrift:"ahead,6" db:"ahead" json:"ahead,omitempty"`
 	ClassReason string         `thrift:"classReason,7" db:"classReason" json:"classReason"`
 	Completed   []*TTaskStatus `thrift:"completed,8" db:"completed" json:"completed,omitempty"`
-	// unused fields # 9 to 15
+	Failed      string         `thrift:"failed,9" db:"failed" json:"failed"`
+	// unused fields # 10 to 15
 	Trace    string `thrift:"trace,16" db:"trace" json:"trace"`
 	TraceUrl string `thrift:"traceUrl,17" db:"traceUrl" json:"traceUrl"`
 }
@@ -7567,6 +7673,12 @@ func (p *TExplanation) GetCompleted() []*TTaskStatus {
 	return p.Completed
 }
 
+var TExplanation_Failed_DEFAULT string = ""
+
+func (p *TExplanation) GetFailed() string {
+	return p.Failed
+}
+
 var TExplanation_Trace_DEFAULT string = ""
 
 func (p *TExplanation) GetTrace() string {
@@ -7596,6 +7708,10 @@ func (p *TExplanation) IsSetClassReason() bool {
 
 func (p *TExplanation) IsSetCompleted() bool {
 	return p.Completed != nil
+}
+
+func (p *TExplanation) IsSetFailed() bool {
+	return p.Failed != TExplanation_Failed_DEFAULT
 }
 
 func (p *TExplanation) IsSetTrace() bool {
@@ -7693,6 +7809,16 @@ func (p *TExplanation) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 8:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField8(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 9:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField9(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -7874,6 +8000,15 @@ func (p *TExplanation) ReadField8(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TExplanation) ReadField9(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 9: ", err)
+	} else {
+		p.Failed = v
+	}
+	return nil
+}
+
 func (p *TExplanation) ReadField16(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 16: ", err)
@@ -7919,6 +8054,9 @@ func (p *TExplanation) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField8(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField9(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField16(ctx, oprot); err != nil {
@@ -8099,6 +8237,21 @@ func (p *TExplanation) writeField8(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TExplanation) writeField9(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetFailed() {
+		if err := oprot.WriteFieldBegin(ctx, "failed", thrift.STRING, 9); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 9:failed: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Failed)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.failed (9) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 9:failed: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TExplanation) writeField16(ctx context.Context, oprot thrift.TProtocol) (err error) {
 	if p.IsSetTrace() {
 		if err := oprot.WriteFieldBegin(ctx, "trace", thrift.STRING, 16); err != nil {
@@ -8194,6 +8347,9 @@ func (p *TExplanation) Equals(other *TExplanation) bool {
 		if !_tgt.Equals(_src27) {
 			return false
 		}
+	}
+	if p.Failed != other.Failed {
+		return false
 	}
 	if p.Trace != other.Trace {
 		return false

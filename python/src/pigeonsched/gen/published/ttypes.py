@@ -854,13 +854,17 @@ class TArray(object):
     Attributes:
      - first
      - step
+     - indices
+     - numbers
 
     """
 
 
-    def __init__(self, first=None, step=None,):
+    def __init__(self, first=None, step=None, indices="", numbers=False,):
         self.first = first
         self.step = step
+        self.indices = indices
+        self.numbers = numbers
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -881,6 +885,16 @@ class TArray(object):
                     self.step = iprot.readI64()
                 else:
                     iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.indices = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.BOOL:
+                    self.numbers = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -898,6 +912,14 @@ class TArray(object):
         if self.step is not None:
             oprot.writeFieldBegin('step', TType.I64, 2)
             oprot.writeI64(self.step)
+            oprot.writeFieldEnd()
+        if self.indices is not None:
+            oprot.writeFieldBegin('indices', TType.STRING, 3)
+            oprot.writeString(self.indices.encode('utf-8') if sys.version_info[0] == 2 else self.indices)
+            oprot.writeFieldEnd()
+        if self.numbers is not None:
+            oprot.writeFieldBegin('numbers', TType.BOOL, 4)
+            oprot.writeBool(self.numbers)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2434,13 +2456,14 @@ class TExplanation(object):
      - ahead
      - classReason
      - completed
+     - failed
      - trace
      - traceUrl
 
     """
 
 
-    def __init__(self, status=None, why=None, groups=None, tasks=None, owners=None, ahead=None, classReason="", completed=None, trace="", traceUrl="",):
+    def __init__(self, status=None, why=None, groups=None, tasks=None, owners=None, ahead=None, classReason="", completed=None, failed="", trace="", traceUrl="",):
         self.status = status
         self.why = why
         self.groups = groups
@@ -2449,6 +2472,7 @@ class TExplanation(object):
         self.ahead = ahead
         self.classReason = classReason
         self.completed = completed
+        self.failed = failed
         self.trace = trace
         self.traceUrl = traceUrl
 
@@ -2537,6 +2561,11 @@ class TExplanation(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.STRING:
+                    self.failed = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.STRING:
                     self.trace = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
@@ -2606,6 +2635,10 @@ class TExplanation(object):
             for iter97 in self.completed:
                 iter97.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.failed is not None:
+            oprot.writeFieldBegin('failed', TType.STRING, 9)
+            oprot.writeString(self.failed.encode('utf-8') if sys.version_info[0] == 2 else self.failed)
             oprot.writeFieldEnd()
         if self.trace is not None:
             oprot.writeFieldBegin('trace', TType.STRING, 16)
@@ -5990,6 +6023,8 @@ TArray.thrift_spec = (
     None,  # 0
     (1, TType.I64, 'first', None, None, ),  # 1
     (2, TType.I64, 'step', None, None, ),  # 2
+    (3, TType.STRING, 'indices', 'UTF8', "", ),  # 3
+    (4, TType.BOOL, 'numbers', None, False, ),  # 4
 )
 all_structs.append(TAfter)
 TAfter.thrift_spec = (
@@ -6155,7 +6190,7 @@ TExplanation.thrift_spec = (
     (6, TType.LIST, 'ahead', (TType.STRUCT, [TOwnerShare, None], False), None, ),  # 6
     (7, TType.STRING, 'classReason', 'UTF8', "", ),  # 7
     (8, TType.LIST, 'completed', (TType.STRUCT, [TTaskStatus, None], False), None, ),  # 8
-    None,  # 9
+    (9, TType.STRING, 'failed', 'UTF8', "", ),  # 9
     None,  # 10
     None,  # 11
     None,  # 12

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
+)
+
+// taskFiles are the files of submit --output, one for each task: a pattern such as out_%a.txt, ""
+// for none.
+type taskFiles string
+
+// submitOutput is the value of --output of submit: a format, or a pattern.
+type submitOutput struct {
+	*outputFormat
+	files *taskFiles
+}
+
+// addSubmitOutput adds the flag.
+func addSubmitOutput(cmd *cobra.Command, fs *pflag.FlagSet) (*outputFormat, *taskFiles) {
+	format, files := outputText, taskFiles("")
+	fs.VarP(submitOutput{&format, &files}, "output", "o", "text, or json: one object a line; or with --wait a file for what each task writes to standard output: out_%a.txt (%j job, %a index of the array, %n number of the task)")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	return &format, &files
+}
+
+// Set implements [pflag.Value].
+func (o submitOutput) Set(text string) error {
+	err := o.outputFormat.Set(text)
+	if err == nil {
+		return nil
+	}
+	if !strings.ContainsAny(text, "%/.") {
+		return fmt.Errorf("%w, and a file is named with a dot, a slash or a %%, such as out_%%a.txt", err)
+	}
+	for rest := text; ; {
+		_, after, found := strings.Cut(rest, "%")
+		if !found {
+			*o.files = taskFiles(text)
+			return nil
+		}
+		if after == "" || !strings.Contains("jan%", after[:1]) {
+			return fmt.Errorf("%%%.1s stands for nothing; there are %%j for the job, %%a for the index in its array, %%n for the number of the task, and %%%%", after)
+		}
+		rest = after[1:]
+	}
+}
+
+// check refuses a pattern that would have several tasks write to one file.
+func (o taskFiles) check(tasks int, waits bool) error {
+	switch distinct := strings.ReplaceAll(string(o), "%%", ""); {
+	case o == "":
+		return nil
+	case !waits:
+		return fmt.Errorf("--output %s collects what tasks have written when the job has ended; give --wait too, or run 'pigeon logs JOB --task all' then", o)
+	case tasks > 1 && !strings.Contains(distinct, "%a") && !strings.Contains(distinct, "%n"):
+		return fmt.Errorf("--output %s is one file, and the job has %d tasks; name one for each with %%a or %%n", o, tasks)
+	}
+	return nil
+}
+
+// of returns the file of a task. A key is a job's id, too, and chooses no folder.
+func (o taskFiles) of(job string, array api.Array, task int) string {
+	index := int64(task)
+	if array != (api.Array{}) {
+		index = array.Index(task)
+	}
+	return strings.NewReplacer("%%", "%", "%j", strings.ReplaceAll(job, "/", "_"), "%a", strconv.FormatInt(index, 10), "%n", strconv.Itoa(task)).Replace(string(o))
+}
+
+// collect writes what the tasks of a job that has ended wrote to standard output.
+func (o taskFiles) collect(ctx context.Context, job *frontends.Job, array api.Array, s *api.Status, errs io.Writer) error {
+	if o == "" {
+		return nil
+	}
+	ctx, stop := untilHangup(ctx)
+	defer stop()
+	without := 0
+	for task := range s.Tasks {
+		err := o.write(ctx, job, array, task, s.State == api.StateCompleted, errs)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			fmt.Fprintf(errs, "interrupted; the outputs of job %s are not complete\n", job.ID)
+			return silentError{exitInterrupted}
+		case hasProblem(err, api.NotFound, api.NotReady):
+			without++
+		case err != nil:
+			fmt.Fprintf(errs, "pigeon: the output of task %d of job %s: %v\n", task, job.ID, err)
+			return silentError{exitFailed}
+		}
+	}
+	if without > 0 {
+		fmt.Fprintf(errs, "pigeon: %d of %d tasks of job %s have no output to collect: they never ran, or their nodes do not answer\n", without, s.Tasks, job.ID)
+		return silentError{exitFailed}
+	}
+	return nil
+}
+
+func (o taskFiles) write(ctx context.Context, job *frontends.Job, array api.Array, task int, must bool, errs io.Writer) (err error) {
+	path := o.of(job.ID, array, task)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as mkdir does
+		return err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	t := &taskOutput{job: job.ID, task: task, stream: "stdout", write: copyTo(f), skip: sayMissing(errs)}
+	return errors.Join(t.copyNew(ctx, job, must), f.Close())
+}
+
+// mostFollowed bounds the tasks whose outputs are followed at a time: each is asked for ten times a
+// second.
+const mostFollowed = 100
+
+// selectTasks returns the numbers that --task selects of a job's tasks.
+func selectTasks(text string, tasks int, job string) ([]int, error) {
+	if text == "all" {
+		text = fmt.Sprintf("0-%d", tasks-1)
+	}
+	numbers, n, most, err := api.ParseArray(text)
+	if err != nil || most > 0 {
+		return nil, fmt.Errorf("--task %q is no number of a task; write one from 0 on, several (1,3,5-9), or all", text)
+	}
+	var list []int
+	for i := range n {
+		k := int(numbers.Index(i))
+		if k >= tasks {
+			return nil, fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", job, tasks-1, k)
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+// mostHeld bounds the bytes of a line that waits for its end.
+const mostHeld = 64 << 10
+
+// prefixed returns a function that writes what tasks have written line by line, each with the number
+// of its task before it, and one that writes the line of a task that has no end.
+func prefixed(w io.Writer) (write func(*taskOutput, []byte) error, flush func(*taskOutput) error) {
+	held := map[int][]byte{}
+	line := func(task int, text []byte) error {
+		_, err := fmt.Fprintf(w, "%d: %s\n", task, bytes.TrimSuffix(text, []byte("\n")))
+		return err
+	}
+	write = func(t *taskOutput, data []byte) error {
+		text := append(held[t.task], data...)
+		for {
+			end := bytes.IndexByte(text, '\n') + 1
+			if end == 0 && len(text) <= mostHeld {
+				held[t.task] = text
+				return nil
+			}
+			if end == 0 {
+				end = len(text)
+			}
+			if err := line(t.task, text[:end]); err != nil {
+				return err
+			}
+			text = text[end:]
+		}
+	}
+	flush = func(t *taskOutput) error {
+		text := held[t.task]
+		delete(held, t.task)
+		if len(text) == 0 {
+			return nil
+		}
+		return line(t.task, text)
+	}
+	return write, flush
+}
