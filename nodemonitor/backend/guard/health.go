@@ -73,7 +73,7 @@ func (c *Client) Watch(changed func(Health)) (stop func()) {
 
 // watch asks a guard for an answer from time to time, until it is gone.
 func (c *Client) watch(g *instance) {
-	for c.pause(g, pingEvery) {
+	for {
 		c.mu.Lock()
 		if !c.ended {
 			c.enqueue(request{Op: opPing})
@@ -88,6 +88,9 @@ func (c *Client) watch(g *instance) {
 		case <-g.gone:
 		}
 		overdue.Stop()
+		if !g.pause(pingEvery) {
+			return
+		}
 	}
 }
 
@@ -102,7 +105,7 @@ func (c *Client) silent(g *instance) {
 }
 
 // pause waits, and returns false when the guard is gone.
-func (c *Client) pause(g *instance, d time.Duration) bool {
+func (g *instance) pause(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -121,7 +124,7 @@ func (g *instance) answered() {
 	}
 }
 
-// ended reports that a guard has ended that was not told to, and has another one started.
+// guardEnded reports that a guard has ended that was not told to, and has another one started.
 func (c *Client) guardEnded(g *instance, how string) {
 	c.mu.Lock()
 	closing := c.ended
