@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
+import unittest
 from typing import TYPE_CHECKING
 
 from pigeonsched import AsyncClient, AsyncPigeonExecutor, Client, PigeonExecutor
+from pigeonsched.model import ExecutorOptions, JobOptions, SubmitOptions
+from pigeonsched.settings import ClientSettings, Settings
+
+
+class TypingTest(unittest.TestCase):
+    def test_options_are_the_fields(self) -> None:
+        fields = {f.name for f in dataclasses.fields(JobOptions)}
+        self.assertEqual(SubmitOptions.__optional_keys__, fields)
+        self.assertEqual(ExecutorOptions.__optional_keys__, fields - {"key", "name"})
+        self.assertEqual(ClientSettings.__optional_keys__, {f.name for f in dataclasses.fields(Settings)} - {"frontend"})
+
 
 if TYPE_CHECKING:
 

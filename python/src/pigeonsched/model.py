@@ -99,6 +99,7 @@ class ExecutorOptions(TypedDict, total=False):
     memory: int
     cpus: float
     time_limit: float
+    no_suspend: bool
 
 
 class SubmitOptions(ExecutorOptions, total=False):
