@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -22,7 +23,7 @@ type Config struct {
 
 	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128; empty: the name of this host"`
 	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
-	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more"`
+	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more; -1: one for each processor"`
 	Master           string        `mapstructure:"master" join:"/" doc:"host:port where the group's master serves node monitors; with standbys those of all: [a:20502, b:20502], or a:20502/b:20502"`
 	Listen           string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
 	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
@@ -64,7 +65,7 @@ type Config struct {
 // Default returns the settings of a node on one machine.
 func Default() Config {
 	return Config{
-		Settings: daemon.DefaultSettings(), Slots: 1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
+		Settings: daemon.DefaultSettings(), Slots: -1, Master: "127.0.0.1:20502", Listen: "127.0.0.1:20501",
 		InternalListen: "127.0.0.1:0", Heartbeat: time.Second, Grace: 2 * time.Second, RestartGrace: time.Minute, StopWait: 30 * time.Second,
 		OutputLimit: 1 << 30, LogRetention: time.Hour, StageCache: 4 << 30, MaxProcesses: 4096,
 		MaxResults: 1_000_000, MaxResultBytes: 256 << 20, FrontendForget: time.Hour, MaxBackends: 4096, MaxMessages: 10_000, ClassWeight: 10, ExecutorLimits: true,
@@ -78,10 +79,11 @@ const maxSlots = 10_000
 
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (c Config) Validate() error {
+	c = c.Named()
 	return daemon.Check(append(append(c.Rules(c.policyFault()),
-		daemon.Refuse("id", !daemon.IsName(c.Named().ID), daemon.NameRule),
+		daemon.Refuse("id", !daemon.IsName(c.ID), daemon.NameRule),
 		daemon.Refuse("group", c.Group < 0 || c.Group > 32767, "use a number from 0 to 32767"),
-		daemon.Refuse("slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d", maxSlots)),
+		daemon.Refuse("slots", c.Slots < 0 || c.Slots > maxSlots, fmt.Sprintf("use a number from 0 (classic backends bring theirs) to %d, or -1 for one a processor", maxSlots)),
 		daemon.Refuse("master", leaders.Fault(c.Master) != "", leaders.Fault(c.Master)),
 		daemon.Refuse("listen", !daemon.IsAddress(c.Listen), "give host:port; port 0 takes a free one"),
 		c.Closed("listen", c.Listen),
@@ -112,8 +114,12 @@ func (c Config) Validate() error {
 	), c.limitRules()...)...)
 }
 
-// Named returns the settings with the name of this host where they name no node.
+// Named returns the settings with the name of this host where they name no node, and its processors where they
+// give no number of slots.
 func (c Config) Named() Config {
+	if c.Slots == -1 {
+		c.Slots = runtime.NumCPU()
+	}
 	if c.ID == "" {
 		c.ID, _ = os.Hostname() // Validate refuses an empty name
 	}

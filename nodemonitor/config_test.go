@@ -23,7 +23,7 @@ func TestCannotStart(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		"setting":            {func(c *Config) { c.Slots = -1 }, "slots: use a number"},
+		"setting":            {func(c *Config) { c.Slots = -2 }, "slots: use a number"},
 		"port for backends":  {func(c *Config) { c.Listen = taken }, "backend service of node"},
 		"port for daemons":   {func(c *Config) { c.InternalListen = taken }, "internal service of node"},
 		"port for status":    {func(c *Config) { c.HTTP = taken }, "status server cannot listen"},

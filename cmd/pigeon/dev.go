@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,11 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/access"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
@@ -249,6 +252,10 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 		if security, err = f.secured.settings().open([]string{f.listen}); err != nil {
 			return nil, err
 		}
+	}
+	folder := cmp.Or(f.spec.Dir, os.TempDir())
+	if err := checkDevFolder(doctor.Existing(folder)); err != nil {
+		return nil, &api.Error{What: err.Error(), Subject: "the folder of journals and outputs, " + folder, Tried: "starting the cluster; nothing was started", Next: "correct that, or name another folder with --data or TMPDIR"}
 	}
 	d.cluster, err = cluster.Start(ctx, f.spec)
 	if f.secured != nil {

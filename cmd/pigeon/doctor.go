@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/spf13/cobra"
 )
 
@@ -79,10 +81,38 @@ func defaultNeeds() doctor.Options {
 			{Address: "127.0.0.1:20503", Use: "frontend, for applications"},
 			{Address: "127.0.0.1:20501", Use: "node monitor, for backends"},
 		},
-		NATS:  "127.0.0.1:4222",
-		Nodes: []string{"127.0.1.1", "127.0.3.40", "127.200.100.50"},
-		Host:  thisHost(),
+		NATS:    "127.0.0.1:4222",
+		Nodes:   []string{"127.0.1.1", "127.0.3.40", "127.200.100.50"},
+		Folders: append(installedFolders(), doctor.Folder{Path: os.TempDir(), Use: "pigeon dev", Check: checkDevFolder}),
+		Host:    thisHost(),
 	}
+}
+
+// checkDevFolder returns why a frontend or a node with its folder there would take nothing.
+func checkDevFolder(path string) error {
+	return errors.Join(logs.Check(path, 0), journal.CheckRoom(path))
+}
+
+// installedFolders returns the folders of the frontends and nodes whose settings are installed.
+func installedFolders() (list []doctor.Folder) {
+	for _, r := range roles() {
+		paths, _ := filepath.Glob("/etc/pigeon/" + r.name + "*.yaml") // the pattern is right
+		for _, path := range paths {
+			origins, _ := r.load(config.Source{File: path}) // another check says what is wrong with it
+			value := map[string]any{}
+			for _, o := range origins {
+				value[o.Key] = o.Value
+			}
+			if dir, _ := value["data"].(string); r.name == "frontend" && dir != "" {
+				list = append(list, doctor.Folder{Path: dir, Use: "frontend of " + path, Check: journal.CheckRoom})
+			}
+			if dir, _ := value["work_dir"].(string); r.name == "nodemonitor" && dir != "" {
+				least, _ := value["min_free_disk"].(int64)
+				list = append(list, doctor.Folder{Path: dir, Use: "node monitor of " + path, Check: func(dir string) error { return logs.Check(dir, least) }})
+			}
+		}
+	}
+	return list
 }
 
 // thisHost returns this machine as one on which daemons may be installed.

@@ -19,11 +19,7 @@ func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
 	}
 	if len(cfg.Frontend) == 0 {
 		if _, err := rendezvous.Find(rendezvous.Path()); err != nil {
-			why := err.Error()
-			if file != "" {
-				why = file + " names no frontend, and " + why
-			}
-			return []doctor.Check{doctor.NoCluster(why)}, nil
+			return []doctor.Check{doctor.NoCluster(file, err.Error())}, nil
 		}
 	}
 	c, err := openCluster(cmd)

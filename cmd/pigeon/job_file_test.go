@@ -67,6 +67,7 @@ cpus: 1.5
 time_limit: 1:30:00
 retries: 2
 restartable: true
+no_suspend: true
 max_disconnect: 1m
 max_running: 4
 after: [one, "two:any"]
@@ -80,8 +81,8 @@ func TestJobFileHasEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := r.Tasks[0].Payload.Exec
-	got := fmt.Sprintln(r.Name, r.Owner, r.Priority, r.Class, r.Estimate, len(r.Tasks), r.Array, r.Limits, r.Retries, r.Restartable, r.MaxDisconnect, r.MaxRunning, r.After, r.Key, e.Argv, e.Dir, strings.Join(e.Env, " "))
-	const want = "nightly team/alice -3 long 20s 10 {0 10} memory 2G, cpus 1.5, time limit 1h30m0s 2 true 1m0s 4 [one:ok two:any] nightly-7 [render --quality 9] /tmp SCENE=forest EMPTY= FROM=file SEED=1\n"
+	got := fmt.Sprintln(r.Name, r.Owner, r.Priority, r.Class, r.Estimate, len(r.Tasks), r.Array, r.Limits, r.Retries, r.Restartable, r.NoSuspend, r.MaxDisconnect, r.MaxRunning, r.After, r.Key, e.Argv, e.Dir, strings.Join(e.Env, " "))
+	const want = "nightly team/alice -3 long 20s 10 {0 10} memory 2G, cpus 1.5, time limit 1h30m0s 2 true true 1m0s 4 [one:ok two:any] nightly-7 [render --quality 9] /tmp SCENE=forest EMPTY= FROM=file SEED=1\n"
 	if got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}

@@ -43,7 +43,7 @@ func TestRunSaysWhyItWaits(t *testing.T) {
 	occupied := &signalWriter{written: make(chan struct{})}
 	ended := make(chan int, 2)
 	go func() {
-		ended <- run(t.Context(), []string{"run", "--key", "first", "--", "sh", "-c", "echo on; exec sleep 600"}, strings.NewReader(""), occupied, io.Discard)
+		ended <- run(t.Context(), []string{"run", "--key", "first", "--no-suspend", "--", "sh", "-c", "echo on; exec sleep 600"}, strings.NewReader(""), occupied, io.Discard)
 	}()
 	<-occupied.written
 	told := &signalWriter{written: make(chan struct{})}

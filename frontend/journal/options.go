@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 		o.MaxBytes = 64 << 30
 	}
 	if o.MinFree == 0 {
-		o.MinFree = 256 << 20
+		o.MinFree = minFree
 		if o.Replica != nil {
 			o.MinFree = min(o.MinFree, o.Replica.MaxBytes()/4)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // MemoryBytes returns how many bytes the journal's store holds in memory, 0 when it is
@@ -15,6 +17,21 @@ func (j *Journal) MemoryBytes() uint64 {
 		return 0
 	}
 	return j.store.Memory()
+}
+
+// minFree is MinFree of a journal that is given none.
+const minFree = 256 << 20
+
+// CheckRoom returns why a journal in the folder would accept no job, nil when it would.
+func CheckRoom(folder string) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(folder, &disk); err != nil {
+		return fmt.Errorf("statfs %s: %w", folder, err)
+	}
+	if free := disk.Bavail * uint64(disk.Bsize); free < minFree { //nolint:gosec // a size is not negative
+		return fmt.Errorf("%d bytes are free on the disk of %s, and a frontend accepts no job below %d", free, folder, minFree)
+	}
+	return nil
 }
 
 // spaceEvery is how long the cached result is valid.

@@ -32,7 +32,7 @@ install -d -m 0711 /var/lib/pigeon/node
 	env -i PATH=/usr/bin:/bin pigeon nodemonitor --config /etc/pigeon/nodemonitor.yaml >/tmp/node.log 2>&1) &
 for who in nobody:nogroup root:root; do
 	setpriv --reuid ${who%:*} --regid ${who#*:} --clear-groups env -i PATH=/usr/bin:/bin \
-		pigeon run --frontend 127.0.0.1:20503 -- id -un || { cat /tmp/*.log; exit 1; }
+		pigeon run -- id -un || { cat /tmp/*.log; exit 1; }
 done
 setpriv --reuid nobody --regid nogroup --clear-groups cat /etc/pigeon/frontend.yaml 2>&1 || :
 pigeon doctor || :'

@@ -37,10 +37,17 @@ func ClusterChecks(c *Cluster) []Check {
 	}
 }
 
-// NoCluster is the finding where no cluster is named.
-func NoCluster(why string) Check {
+// NoCluster is the finding where no cluster is named; file has settings of commands that should name
+// one, "" for none.
+func NoCluster(file, why string) Check {
 	return Check{"cluster", func(context.Context) Finding {
-		return Finding{Status: Good, Found: "none is named, so none was asked: " + why}
+		if file == "" {
+			return Finding{Status: Good, Found: "none is named, so none was asked: " + why}
+		}
+		return Finding{
+			Status: Warn, Found: fmt.Sprintf("%s names no frontend, so commands find no cluster, and none was asked: %s", file, why),
+			Advice: "name the cluster's frontends there (frontend: [host:20503])",
+		}
 	}}
 }
 

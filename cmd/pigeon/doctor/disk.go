@@ -3,8 +3,11 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -53,6 +56,36 @@ func timeSyncs(dir string) (times []time.Duration, err error) {
 	}
 	slices.Sort(times)
 	return times, nil
+}
+
+// folders makes the checks of the daemons. Of a folder that is not there yet, the next one above it that is
+// counts.
+func folders(list []Folder) Finding {
+	var f faults
+	var good []string
+	for _, folder := range list {
+		err := folder.Check(Existing(folder.Path))
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			f.addf(Warn, ask, "%s, of the %s, cannot be tried", folder.Path, folder.Use)
+		case err != nil:
+			f.addf(Bad, "correct that, or name another folder in the settings (work_dir, data) or TMPDIR", "%s, of the %s: %v", folder.Path, folder.Use, err)
+		default:
+			good = append(good, folder.Path+" ("+folder.Use+")")
+		}
+	}
+	return f.finding("can be used: " + strings.Join(good, ", "))
+}
+
+// Existing returns the folder, or the next one above it that is there.
+func Existing(path string) string {
+	for {
+		above := filepath.Dir(path)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || above == path {
+			return path
+		}
+		path = above
+	}
 }
 
 func space(dir string) Finding {

@@ -41,6 +41,7 @@ type Options struct {
 	Ports   []Port   // that daemons listen on by default
 	NATS    string   // address of a NATS server, host:port
 	Nodes   []string // loopback addresses that nodes of a local cluster take
+	Folders []Folder // of journals, and of what tasks write
 	Host    *Host    // whose settings and daemons are checked, too, if they are installed; nil: none
 }
 
@@ -48,6 +49,13 @@ type Options struct {
 type Port struct {
 	Address string // host:port
 	Use     string // the daemon that listens there
+}
+
+// Folder is one that a daemon uses.
+type Folder struct {
+	Path  string
+	Use   string             // the daemon
+	Check func(string) error // what the daemon itself checks at its start and while it runs
 }
 
 // Checks returns all checks in the order shown.
@@ -60,6 +68,7 @@ func Checks(o Options) []Check {
 		{"nats", func(ctx context.Context) Finding { return nats(ctx, o.NATS) }},
 		{"disk", func(context.Context) Finding { return disk(o.TempDir) }},
 		{"disk space", func(context.Context) Finding { return space(o.TempDir) }},
+		{"folders", func(context.Context) Finding { return folders(o.Folders) }},
 		{"timers", timers},
 	}
 	if o.Host != nil && o.Host.Installed() {

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -19,13 +20,22 @@ const (
 )
 
 // Probe returns why an attempt could not write here now, nil when one could. It writes a file, which
-// it removes, and compares what is free on the disk with minFree bytes; 0 stands for 64 MiB, or a
-// twentieth of a disk where that is less.
+// it removes, and looks whether the disk is mounted noexec and has minFree bytes free; 0 stands for
+// 64 MiB, or a twentieth of a disk where that is less.
 func (s *Store) Probe(minFree int64) error {
 	if err := s.makeRoot(); err != nil {
 		return err
 	}
-	path := filepath.Join(s.cfg.Root, probeFile)
+	return check(s.cfg.Root, probeFile, minFree)
+}
+
+// Check is Probe for a folder that need not be a store's.
+func Check(folder string, minFree int64) error {
+	return check(folder, fmt.Sprintf("pigeon-probe-%d", os.Getpid()), minFree)
+}
+
+func check(folder, name string, minFree int64) error {
+	path := filepath.Join(folder, name)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed meanwhile
 		return err
 	}
@@ -37,14 +47,18 @@ func (s *Store) Probe(minFree int64) error {
 	if err = errors.Join(err, f.Close(), os.Remove(path)); err != nil {
 		return err
 	}
-	return s.checkFree(minFree)
+	return checkDisk(folder, minFree)
 }
 
-// checkFree returns an error when less than minFree bytes are free for this user.
-func (s *Store) checkFree(minFree int64) error {
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(s.cfg.Root, &disk); err != nil {
-		return fmt.Errorf("statfs %s: %w", s.cfg.Root, err)
+// checkDisk returns an error when scripts cannot run on the disk of a folder, or less than minFree bytes are
+// free for this user.
+func checkDisk(folder string, minFree int64) error {
+	var disk unix.Statfs_t
+	if err := unix.Statfs(folder, &disk); err != nil {
+		return fmt.Errorf("statfs %s: %w", folder, err)
+	}
+	if disk.Flags&unix.MS_NOEXEC != 0 {
+		return fmt.Errorf("the disk of %s is mounted noexec, and scripts and programs that are sent with jobs run from there; mount it with exec, or name another folder (work_dir)", folder)
 	}
 	blocks := disk.Bavail
 	if os.Geteuid() == 0 {
@@ -55,7 +69,7 @@ func (s *Store) checkFree(minFree int64) error {
 		minFree = min(usualFree, size/freePart)
 	}
 	if free < minFree {
-		return fmt.Errorf("%d bytes are free on the disk of %s, and %d have to be (min_free_disk)", free, s.cfg.Root, minFree)
+		return fmt.Errorf("%d bytes are free on the disk of %s, and %d have to be (min_free_disk)", free, folder, minFree)
 	}
 	return nil
 }
