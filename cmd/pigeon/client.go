@@ -112,7 +112,7 @@ func withCluster(cmd *cobra.Command, use func(*clusterClient) error) error {
 }
 
 // findCluster returns the settings of a verb with addClientFlags, with the frontends of
-// the running dev where they name none. Where several run, it prints which of them it takes.
+// the running dev where they name none.
 func findCluster(cmd *cobra.Command) (clientConfig, error) {
 	cfg, file, err := loadClient(cmd)
 	if err != nil || len(cfg.Frontend) > 0 {
@@ -121,10 +121,6 @@ func findCluster(cmd *cobra.Command) (clientConfig, error) {
 	dev, err := rendezvous.Find(rendezvous.Path())
 	if err != nil {
 		return cfg, noCluster(file, err)
-	}
-	if len(dev.Others) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: several pigeon dev of this user run; this command goes to the first, %s; name another with --frontend: %s\n",
-			rendezvous.Places([]rendezvous.Dev{dev.Dev}), rendezvous.Places(dev.Others))
 	}
 	cfg.Frontend = dev.Frontends
 	if cfg.TLSCA == "" && dev.TLSCA != "" {
@@ -188,7 +184,7 @@ func noCluster(file string, dev error) error {
 	if several, ambiguous := errors.AsType[*rendezvous.AmbiguousError](dev); ambiguous {
 		return &api.Error{
 			Problem: api.Invalid, What: several.Error(),
-			Tried: "looking for the only one, or for the first one, which has ended",
+			Tried: "looking for the only one, and for the one that this shell or one of this HOME has started",
 			Next:  "name one of them with --frontend host:port or PIGEON_FRONTEND",
 		}
 	}

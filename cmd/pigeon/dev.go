@@ -231,7 +231,7 @@ type dev struct {
 	web     *telemetry.Server
 	page    *webpage.Page
 	notice  *rendezvous.Notice // nil when too many devs of this user run
-	first   *rendezvous.Dev    // which commands find without a setting; nil for this one
+	others  []rendezvous.Dev   // that ran before
 	line    devLine
 }
 
@@ -299,28 +299,28 @@ func (d *dev) openWeb(log *slog.Logger) error {
 	return d.web.Start()
 }
 
-// announce lets the commands of this user find this dev, unless they find another one
-// already.
+// announce lets the commands of this user find this dev.
 func (d *dev) announce() (err error) {
+	session, home := rendezvous.Here()
 	d.notice, err = rendezvous.Publish(rendezvous.Path(), rendezvous.Dev{
 		PID: os.Getpid(), Frontends: d.line.Frontends, Web: d.line.Web, NATS: d.line.NATS,
-		TLSCA: d.line.TLSCA, TokenFile: d.line.TokenFile,
+		TLSCA: d.line.TLSCA, TokenFile: d.line.TokenFile, Session: session, Home: home,
 	})
 	if taken, ok := errors.AsType[*rendezvous.TakenError](err); ok {
-		d.first = &taken.By
+		d.others = []rendezvous.Dev{taken.By}
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("this dev could not be announced to the commands: %w", err)
 	}
-	d.first = d.notice.First
+	d.others = d.notice.Others
 	return nil
 }
 
 // serve prints that all is ready and waits for the end.
 func (d *dev) serve(cmd *cobra.Command, output outputFormat) error {
-	if d.first != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "another pigeon dev of this user runs already (process %d), and commands go there; reach this one with --frontend %s or PIGEON_FRONTEND\n", d.first.PID, d.line.Frontends[0])
+	if len(d.others) > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "another pigeon dev of this user runs already (%s); commands go to the one that their shell or HOME has started, and refuse where that is not clear: reach this one with --frontend %s or PIGEON_FRONTEND\n", rendezvous.Places(d.others), d.line.Frontends[0])
 	}
 	var err error
 	if output == outputJSON {
@@ -372,7 +372,7 @@ func (d *dev) print(out io.Writer) error {
 		f.secured.explain(out, l.Frontends[0])
 	}
 	setting := ""
-	if d.first != nil {
+	if len(d.others) > 0 || namesFrontend() {
 		setting = "  export PIGEON_FRONTEND=" + l.Frontends[0] + "\n"
 		if f.secured != nil {
 			setting += fmt.Sprintf("  export PIGEON_TLS_CA=%s PIGEON_TOKEN_FILE=%s\n", shellwords.Quote(l.TLSCA), shellwords.Quote(l.TokenFile))
@@ -385,6 +385,17 @@ Try in another terminal, Ctrl-C ends it:
   pigeon status
 `, setting)
 	return err
+}
+
+// namesFrontend reports whether the client.yaml of this user or machine names a frontend, to which commands go
+// then.
+func namesFrontend() bool {
+	file, err := userFile()
+	if err != nil || file == "" {
+		return false
+	}
+	c, _, err := config.Load(defaultClient(), config.Source{File: file})
+	return err == nil && len(c.Frontend) > 0
 }
 
 // close ends everything that was started, at any stage.

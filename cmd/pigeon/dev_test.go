@@ -174,10 +174,10 @@ func TestTwoDevs(t *testing.T) {
 		}
 		return errs
 	}
-	errs := nodes(1)
-	for _, part := range []string{first.Frontends[0], second.Frontends[0], "--frontend"} {
-		if !strings.Contains(errs, part) {
-			t.Errorf("without %q: %s", part, errs)
+	code, _, errs := program(t, "nodes")
+	for _, part := range []string{"2 pigeon dev of this user run", first.Frontends[0], second.Frontends[0], "--frontend"} {
+		if code != exitUsage || !strings.Contains(errs, part) {
+			t.Errorf("status %d, without %q: %s", code, part, errs)
 		}
 	}
 	if errs := nodes(2, "--frontend", second.Frontends[0]); errs != "" {
@@ -190,7 +190,7 @@ func TestTwoDevs(t *testing.T) {
 		t.Errorf("where one is left: %s", errs)
 	}
 	var text bytes.Buffer
-	d := dev{flags: &devFlags{}, line: second, first: &rendezvous.Dev{}}
+	d := dev{flags: &devFlags{}, line: second, others: make([]rendezvous.Dev, 1)}
 	if err := d.print(&text); err != nil || !strings.Contains(text.String(), "export PIGEON_FRONTEND="+second.Frontends[0]+"\n  pigeon run") {
 		t.Errorf("the second prints %v:\n%s", err, text.String())
 	}

@@ -12,7 +12,7 @@
 // recognised without guessing by process numbers, which are used again; the number
 // in the file is for people.
 //
-// A dev that starts while another one has dev.json takes dev-2.json, dev-3.json, ... beside it. Commands go to the
-// dev of dev.json and are told of the others; when that dev has ended they go to the only other one,
-// and to none where there are several.
+// A dev that starts while another one has dev.json takes dev-2.json, dev-3.json, ... beside it. Of several,
+// commands go to the one that their own shell (session), or else one of their HOME, has started, and to none
+// where that is none or several.
 package rendezvous

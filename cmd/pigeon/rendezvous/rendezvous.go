@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,16 @@ type Dev struct {
 	// only this machine reaches.
 	TLSCA     string `json:"tls_ca,omitempty"`
 	TokenFile string `json:"token_file,omitempty"`
+	// Session and Home tell commands which of several devs their own shell, or one of their HOME, has
+	// started.
+	Session int    `json:"session,omitempty"`
+	Home    string `json:"home,omitempty"`
+}
+
+// Here returns the session and the HOME of this process.
+func Here() (session int, home string) {
+	session, _ = unix.Getsid(0) // 0 is nobody's
+	return session, os.Getenv("HOME")
 }
 
 // ErrNone means that no dev of this user runs.
@@ -53,30 +64,34 @@ func Path() string {
 
 // Notice is a published Dev.
 type Notice struct {
-	// First is the dev that commands find, nil when that is the published one.
-	First *Dev
+	// Others ran when it was published.
+	Others []Dev
 
 	path string
 	file *os.File // holds the lock
 }
 
 // Publish announces d to the commands of this user, until Withdraw or the end of the
-// process: as the one that they find, or as another one beside it. The error is a *TakenError when
-// too many run, or about the file.
-func Publish(path string, d Dev) (*Notice, error) {
-	n, err := publish(path, d)
-	first, isTaken := errors.AsType[*TakenError](err)
-	for number := 2; isTaken && number <= maxDevs; number++ {
-		if n, err = publish(beside(path, number), d); err == nil {
-			n.First = &first.By
+// process. The error is a *TakenError when too many run, or about the file.
+func Publish(path string, d Dev) (n *Notice, err error) {
+	others, _ := running(path) // a file that cannot be read is not theirs
+	for number := 1; number <= maxDevs; number++ {
+		n, err = publish(beside(path, number), d)
+		if _, isTaken := errors.AsType[*TakenError](err); !isTaken {
+			break
 		}
-		_, isTaken = errors.AsType[*TakenError](err)
+	}
+	if err == nil {
+		n.Others = others
 	}
 	return n, err
 }
 
-// beside returns the file of a dev that commands do not find first; numbers are from 2.
+// beside returns the file of one of several devs; numbers are from 1.
 func beside(path string, number int) string {
+	if number == 1 {
+		return path
+	}
 	return strings.TrimSuffix(path, ".json") + "-" + strconv.Itoa(number) + ".json"
 }
 
@@ -115,13 +130,7 @@ func (n *Notice) Withdraw() error {
 	return err
 }
 
-// Answer is what commands find.
-type Answer struct {
-	Dev
-	Others []Dev // further devs of this user that run
-}
-
-// AmbiguousError means that several devs of this user run, and that none of them is the first.
+// AmbiguousError means that several devs of this user run, and that it is not clear which of them is meant.
 type AmbiguousError struct{ Devs []Dev }
 
 func (e *AmbiguousError) Error() string {
@@ -137,39 +146,47 @@ func Places(devs []Dev) string {
 	return strings.Join(places, ", ")
 }
 
-// Find returns the dev of this user that started first, or the only one that still runs. The error
-// is ErrNone, with what Find found instead, a *AmbiguousError, or about the file.
-func Find(path string) (Answer, error) {
+// Find returns the dev of this user: the only one, or of several the one that this shell, or else one of
+// this HOME, has started. The error is ErrNone, with what Find found instead, a *AmbiguousError, or about the file.
+func Find(path string) (Dev, error) {
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return Answer{}, fmt.Errorf("%w (there is no %s)", ErrNone, path)
+			return Dev{}, fmt.Errorf("%w (there is no %s)", ErrNone, path)
 		}
-		return Answer{}, err
+		return Dev{}, err
 	}
-	first, err := find(path)
-	if err != nil && !errors.Is(err, ErrNone) {
-		return Answer{}, err
-	}
-	others := findOthers(path)
+	devs, err := running(path)
 	switch {
-	case err == nil:
-		return Answer{Dev: first, Others: others}, nil
-	case len(others) == 0:
-		return Answer{}, err
-	case len(others) == 1:
-		return Answer{Dev: others[0]}, nil
+	case len(devs) == 0:
+		return Dev{}, err
+	case len(devs) == 1:
+		return devs[0], nil
 	}
-	return Answer{}, &AmbiguousError{others}
+	session, home := Here()
+	for _, own := range [...]func(Dev) bool{
+		func(d Dev) bool { return session != 0 && d.Session == session },
+		func(d Dev) bool { return home != "" && d.Home == home },
+	} {
+		if i := slices.IndexFunc(devs, own); i >= 0 && !slices.ContainsFunc(devs[i+1:], own) {
+			return devs[i], nil
+		} else if i >= 0 {
+			break
+		}
+	}
+	return Dev{}, &AmbiguousError{devs}
 }
 
-// findOthers returns the devs that run beside the one that commands find first.
-func findOthers(path string) (devs []Dev) {
-	for number := 2; number <= maxDevs; number++ {
-		if d, err := find(beside(path, number)); err == nil {
+// running returns the devs that run; the error is why the first file has none.
+func running(path string) (devs []Dev, first error) {
+	for number := 1; number <= maxDevs; number++ {
+		d, err := find(beside(path, number))
+		if err == nil {
 			devs = append(devs, d)
+		} else if number == 1 {
+			first = err
 		}
 	}
-	return devs
+	return devs, first
 }
 
 // find returns the dev that holds the file.

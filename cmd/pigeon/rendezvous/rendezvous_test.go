@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,7 +27,7 @@ func TestPublishFindWithdraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // asking changes nothing
-		if got, err := Find(path); err != nil || !reflect.DeepEqual(got, Answer{Dev: want}) {
+		if got, err := Find(path); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("found %+v, %v", got, err)
 		}
 	}
@@ -46,53 +45,45 @@ func TestPublishFindWithdraw(t *testing.T) {
 	}
 }
 
-// TestSeveral: commands go to the first dev and are told of the others; when it has ended, to the
-// only other one, and to none of two. The next dev is the first again.
+// TestSeveral: of several devs commands go to the one of their session, else of their HOME, and to none
+// where it is not clear which that is.
 func TestSeveral(t *testing.T) {
-	path := here(t)
-	publish := func(pid, first int) *Notice {
-		t.Helper()
-		n, err := Publish(path, Dev{PID: pid, Frontends: []string{"127.0.0.1:" + strconv.Itoa(pid)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (first == 0) != (n.First == nil) || first != 0 && n.First.PID != first {
-			t.Errorf("dev %d is told that commands go to %+v, not to %d", pid, n.First, first)
-		}
-		return n
-	}
-	finds := func(want ...int) {
-		t.Helper()
-		found, err := Find(path)
-		var got []int
-		for _, d := range append([]Dev{found.Dev}, found.Others...) {
-			got = append(got, d.PID)
-		}
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("found %v, %v; want %v", got, err, want)
-		}
-	}
-	ends := func(n *Notice) {
-		t.Helper()
-		if err := n.Withdraw(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a, b, c := publish(1, 0), publish(2, 1), publish(3, 1)
-	finds(1, 2, 3)
-	ends(a)
-	_, err := Find(path)
-	if several, ok := errors.AsType[*AmbiguousError](err); !ok || len(several.Devs) != 2 || !strings.Contains(err.Error(), "process 2 at 127.0.0.1:2, process 3 at 127.0.0.1:3") {
-		t.Errorf("of two others: %v", err)
-	}
-	a = publish(4, 0)
-	finds(4, 2, 3)
-	ends(a)
-	ends(b)
-	finds(3)
-	ends(c)
-	if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
+	session, _ := Here()
+	t.Setenv("HOME", "/home/here")
+	for name, c := range map[string]struct {
+		devs []Dev // all with numbers from 1
+		want int   // 0: the error names all
+	}{
+		"one of elsewhere": {[]Dev{{Session: 1, Home: "/x"}}, 1},
+		"two of elsewhere": {[]Dev{{Session: 1, Home: "/x"}, {Session: 2, Home: "/y"}}, 0},
+		"own shell":        {[]Dev{{Session: 1, Home: "/home/here"}, {Session: session, Home: "/home/here"}, {Session: 3, Home: "/home/here"}}, 2},
+		"own home":         {[]Dev{{Session: 1, Home: "/x"}, {Session: 2, Home: "/y"}, {Session: 3, Home: "/home/here"}}, 3},
+		"two of the shell": {[]Dev{{Session: session, Home: "/home/here"}, {Session: session, Home: "/x"}}, 0},
+		"two of the home":  {[]Dev{{Session: 1, Home: "/home/here"}, {Session: 2, Home: "/home/here"}}, 0},
+		"unknown":          {[]Dev{{}, {}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := here(t)
+			for i, d := range c.devs {
+				d.PID, d.Frontends = i+1, []string{"127.0.0.1:" + strconv.Itoa(i+1)}
+				n, err := Publish(path, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = n.Withdraw() }) // the folder is the test's
+				if len(n.Others) != i {
+					t.Errorf("dev %d is told of %+v", d.PID, n.Others)
+				}
+			}
+			found, err := Find(path)
+			if c.want > 0 && (err != nil || found.PID != c.want) {
+				t.Errorf("found %d, %v; want %d", found.PID, err, c.want)
+			}
+			several, ok := errors.AsType[*AmbiguousError](err)
+			if c.want == 0 && (!ok || len(several.Devs) != len(c.devs) || !strings.Contains(err.Error(), "process 1 at 127.0.0.1:1, process 2 at 127.0.0.1:2")) {
+				t.Errorf("found %d, %v", found.PID, err)
+			}
+		})
 	}
 }
 

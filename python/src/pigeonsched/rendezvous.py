@@ -12,7 +12,6 @@ import os
 import stat
 import struct
 import tempfile
-import warnings
 from collections.abc import Mapping
 
 _MAX_BYTES = 64 << 10
@@ -33,6 +32,8 @@ class Dev:
     frontends: tuple[str, ...]
     tls_ca: str = ""
     token_file: str = ""
+    session: int = 0
+    home: str = ""
 
     def __str__(self) -> str:
         return f"process {self.pid} at {','.join(self.frontends)}"
@@ -47,34 +48,32 @@ def path(env: Mapping[str, str]) -> str:
 
 
 def find(env: Mapping[str, str]) -> Dev:
-    """Returns the dev of this user that started first, or the only one that still runs.
-
-    It warns where others run beside the first one, as the commands do.
+    """Returns the dev of this user: the only one, or of several the one that this shell, or else one of this
+    HOME, has started.
     """
     if os.name != "posix":
         raise NoDevError("a pigeon dev is found on Linux and macOS only")
     first = path(env)
     _check_folder(os.path.dirname(first))
-    others = []
-    for number in range(2, _MAX_DEVS + 1):
+    devs = []
+    none = None
+    for number in range(1, _MAX_DEVS + 1):
         try:
-            others.append(_read(f"{first.removesuffix('.json')}-{number}.json"))
-        except NoDevError:
-            continue
-    try:
-        found = _read(first)
-    except NoDevError:
-        if not others:
-            raise
-        if len(others) > 1:
-            raise NoDevError(f"{len(others)} pigeon dev of this user run, and the first one has ended: {', '.join(map(str, others))}") from None
-        return others[0]
-    if others:
-        warnings.warn(
-            f"several pigeon dev of this user run; this client calls the first, {found}; name another with PIGEON_FRONTEND: {', '.join(map(str, others))}",
-            stacklevel=2,
-        )
-    return found
+            devs.append(_read(first if number == 1 else f"{first.removesuffix('.json')}-{number}.json"))
+        except NoDevError as e:
+            none = none or e
+    if not devs:
+        assert none is not None
+        raise none
+    if len(devs) == 1:
+        return devs[0]
+    session, home = os.getsid(0), env.get("HOME", "")
+    for own in ([d for d in devs if session and d.session == session], [d for d in devs if home and d.home == home]):
+        if len(own) == 1:
+            return own[0]
+        if own:
+            break
+    raise NoDevError(f"{len(devs)} pigeon dev of this user run, and none is the only one of this shell or HOME: {', '.join(map(str, devs))}; name one of them")
 
 
 def _read(file: str) -> Dev:
@@ -89,7 +88,7 @@ def _read(file: str) -> Dev:
         raise NoDevError(f"no pigeon dev of this user runs ({file} was left behind)")
     try:
         found = json.loads(text)
-        return Dev(found["pid"], tuple(found["frontends"]), found.get("tls_ca", ""), found.get("token_file", ""))
+        return Dev(found["pid"], tuple(found["frontends"]), found.get("tls_ca", ""), found.get("token_file", ""), found.get("session", 0), found.get("home", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise NoDevError(f"{file} cannot be read: {e}; it may be starting, try again") from e
 
