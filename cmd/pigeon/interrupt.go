@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// cancelTime bounds the cancellation of a job whose user interrupted it.
+	// cancelTime bounds the cancellation of a job that may have been accepted, whose user interrupted it.
 	cancelTime = 5 * time.Second
 	// exitInterrupted is 128 + SIGINT, and exitBrokenPipe 128 + SIGPIPE, as shells have
 	// them.
@@ -45,9 +45,9 @@ func failBrokenPipes() (stop func()) {
 // interrupted cancels a job whose user has pressed Ctrl-C, closed the terminal, or closed
 // the pipe that its output goes to, and returns the exit status as an error.
 func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status int) error {
-	ctx, cancel := context.WithTimeout(ctx, cancelTime)
-	defer cancel()
-	s, err := job.Cancel(ctx)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM) // a second one ends the tries
+	defer stop()
+	s, err := job.Cancel(ctx) // repeated for retry_for
 	if err != nil {
 		return fmt.Errorf("interrupted, and job %s could not be cancelled: %w; 'pigeon cancel %s' tries again", job.ID, err, job.ID)
 	}

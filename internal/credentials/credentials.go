@@ -109,13 +109,27 @@ func (c *Credentials) ofKernel(conn net.Conn) (identity.Principal, error) {
 	switch {
 	case errors.Is(err, peercred.ErrUnknown):
 		return identity.Principal{}, nil
+	case errors.Is(err, peercred.ErrShort):
+		return identity.Principal{}, short(conn)
 	case err != nil:
 		return identity.Principal{}, &api.Error{
 			Problem: api.Denied, Subject: "connection from " + conn.RemoteAddr().String(), Tried: "asking the kernel whose process calls",
 			What: err.Error(), Next: "connect again",
 		}
 	}
-	return c.users.principal(uid, c.opts.LocalRole), nil
+	p, known := c.users.principal(uid, c.opts.LocalRole)
+	if !known {
+		return identity.Principal{}, short(conn)
+	}
+	return p, nil
+}
+
+// short is the refusal of a caller whom this process cannot identify now, for want of descriptors. It passes.
+func short(conn net.Conn) error {
+	return &api.Error{
+		Problem: api.Busy, Subject: "connection from " + conn.RemoteAddr().String(), Tried: "finding out whose process calls; nothing was done",
+		What: "this daemon has no file descriptor left", Next: "try again in a moment; if this stays, raise the daemon's limit of open files (ulimit -n)", RetryAfter: 100 * time.Millisecond,
+	}
 }
 
 // Authenticate returns the principal that an access token proves.

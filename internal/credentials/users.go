@@ -1,11 +1,13 @@
 package credentials
 
 import (
+	"errors"
 	"os"
 	"os/user"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -37,29 +39,33 @@ func newUsers(daemons []string) *users {
 
 // principal returns the principal of a user of this machine: superuser when its processes could
 // do anything to this one anyway or are daemons of the cluster, else a person with the role
-// others have here.
-func (u *users) principal(uid uint32, others identity.Role) identity.Principal {
-	p := identity.Principal{Name: u.name(uid), Role: others, Proof: identity.Kernel}
+// others have here. It returns false when the name cannot be looked up now, for want of descriptors.
+func (u *users) principal(uid uint32, others identity.Role) (identity.Principal, bool) {
+	name, known := u.name(uid)
+	p := identity.Principal{Name: name, Role: others, Proof: identity.Kernel}
 	if uid == u.own || uid == 0 || slices.Contains(u.daemons, p.Name) {
 		p.Role = identity.Superuser
 	}
-	return p
+	return p, known
 }
 
 // name returns the name of a user in the passwd database, "uid:N" for one without a name, which
-// no user can have as its name.
-func (u *users) name(uid uint32) string {
+// no user can have as its name; false when the database cannot be read now.
+func (u *users) name(uid uint32) (string, bool) {
 	u.mu.Lock()
 	known, ok := u.names[uid]
 	u.mu.Unlock()
 	now := time.Now()
 	if ok && now.Before(known.until) {
-		return known.name
+		return known.name, true
 	}
 	number := strconv.FormatUint(uint64(uid), 10)
 	name := "uid:" + number
-	if found, err := user.LookupId(number); err == nil && found.Username != "" {
+	switch found, err := user.LookupId(number); {
+	case err == nil && found.Username != "":
 		name = found.Username
+	case err != nil && isShort(err):
+		return known.name, ok // it was that a moment ago
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,5 +73,9 @@ func (u *users) name(uid uint32) string {
 		clear(u.names)
 	}
 	u.names[uid] = userName{name, now.Add(namesKeptFor)}
-	return name
+	return name, true
+}
+
+func isShort(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }

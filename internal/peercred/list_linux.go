@@ -21,6 +21,8 @@ func listed(own, peer netip.AddrPort) (socket, error) {
 		switch {
 		case err == nil:
 			return s, nil
+		case short(err):
+			return socket{}, ErrShort
 		case !errors.Is(err, errClosed):
 			missing++
 		}

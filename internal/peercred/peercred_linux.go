@@ -44,11 +44,24 @@ func ofTCP(local, remote netip.AddrPort) (uint32, error) {
 	if errors.Is(err, unix.ENOENT) && asked.Load() {
 		return 0, errClosed
 	}
+	if short(err) {
+		return 0, ErrShort
+	}
 	// A kernel without the module for the question also says that it has not found the socket.
 	if s, err = listed(remote, local); err != nil {
 		return 0, err
 	}
 	return s.owner()
+}
+
+// short reports whether an error says that this process or machine has no descriptor or memory left.
+func short(err error) bool {
+	for _, e := range []unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofUnix returns the user who connected the Unix socket.

@@ -273,3 +273,21 @@ func BenchmarkUID(b *testing.B) {
 		}
 	}
 }
+
+// Without a descriptor left the caller is not known now, which is something else than a stranger.
+func TestWithoutDescriptors(t *testing.T) {
+	accepted, _ := pair(t, "127.0.0.1:0", "tcp4", "127.0.0.1")
+	want, err := UID(accepted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore := peercredtest.WithoutDescriptors(t)
+	_, err = UID(accepted)
+	restore()
+	if !errors.Is(err, ErrShort) {
+		t.Errorf("without descriptors: %v", err)
+	}
+	if uid, err := UID(accepted); err != nil || uid != want {
+		t.Errorf("later: %d, %v", uid, err)
+	}
+}

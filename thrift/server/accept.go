@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -22,8 +23,15 @@ const (
 // is the context of the handlers; all counts the goroutines of connections.
 func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.WaitGroup) error {
 	var backoff time.Duration
+	spare := openSpare()
+	defer spare.close()
 	for {
 		nc, err := l.Accept()
+		if errors.Is(err, syscall.EMFILE) && spare.close() {
+			s.count.acceptErrors.Add(1)
+			nc, err = l.Accept() // it learns that it is to try again
+		}
+		spare.open()
 		switch {
 		case err == nil:
 			backoff = 0
@@ -40,6 +48,31 @@ func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.Wa
 			return fmt.Errorf("%s: the listener on %v ended: %w", s.opts.Name, l.Addr(), err)
 		}
 	}
+}
+
+// spare is a descriptor that is kept for accepting: without one, callers would wait for nothing.
+type spare struct{ file *os.File }
+
+func openSpare() *spare {
+	s := &spare{}
+	s.open()
+	return s
+}
+
+func (s *spare) open() {
+	if s.file == nil {
+		s.file, _ = os.Open(os.DevNull) // without one, the next try comes with the next connection
+	}
+}
+
+// close frees the descriptor. It reports whether there was one.
+func (s *spare) close() bool {
+	had := s.file != nil
+	if had {
+		_ = s.file.Close() // nothing was written
+		s.file = nil
+	}
+	return had
 }
 
 // admit starts a connection's goroutine unless a cap forbids it.

@@ -56,7 +56,7 @@ func TestAcceptErrorsThatPass(t *testing.T) {
 		c := dialPipe(t, p)
 		c.echo("served after all")
 		_ = c.Close()
-		if got, want := time.Since(begin), (5+10+20+40)*time.Millisecond; got != want {
+		if got, want := time.Since(begin), (5+10+20)*time.Millisecond; got != want {
 			t.Errorf("backed off for %v, want %v", got, want)
 		}
 		for range 20 {
