@@ -231,3 +231,16 @@ func runPage(t *testing.T, bin string, commands []documents.Command) {
 		}
 	}
 }
+
+// The pages that a reader sees first say what Pigeon is not.
+func TestPagesSayWhatPigeonIsNot(t *testing.T) {
+	t.Parallel()
+	texts := pages(t)
+	for _, page := range []string{"README.md", "docs/users.md"} {
+		for _, words := range []string{"one slot", "reserve nothing", "MPI", "terminal", "interpreter"} {
+			if !strings.Contains(texts[page], words) {
+				t.Errorf("%s does not say %q", page, words)
+			}
+		}
+	}
+}
