@@ -2,6 +2,7 @@ package guard
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -13,9 +14,17 @@ func (s *Spec) reuse() bool {
 	if !s.MakeDir || s.Spare == "" {
 		return false
 	}
-	fd, err := unix.Open(s.Spare, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	above, err := unix.Open(filepath.Dir(s.Spare), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return false // gone meanwhile
+		return false
+	}
+	// The loop waits for this, so it must not be a file system that the folder's user has mounted there.
+	fd, err := unix.Openat2(above, filepath.Base(s.Spare), &unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_SYMLINKS,
+	})
+	_ = unix.Close(above) // nothing was written
+	if err != nil {
+		return false // gone meanwhile, or Linux before 5.6
 	}
 	defer func() { _ = unix.Close(fd) }() // only read
 	var was, is unix.Stat_t
