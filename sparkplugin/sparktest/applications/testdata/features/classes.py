@@ -6,6 +6,7 @@ their session counts. The same in sessions of JDBC, and of Spark Connect where P
 
 import importlib.util
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -78,10 +79,9 @@ show("another session", lambda: spark.newSession().sql(QUERY).collect())
 spark.sql("RESET spark.pigeon.class")
 show("RESET", dataframe)
 
-sc._conf.set("hive.server2.thrift.port", str(jdbc))
 hive = spark._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
 spark.sql(f"SET hive.server2.thrift.port={jdbc}")
-server = hive.startWithContext(spark._jsparkSession.sqlContext(), False)
+server = hive.startWithSparkSession(spark._jsparkSession, False)
 while True:
     try:
         socket.create_connection(("127.0.0.1", jdbc), timeout=60).close()
@@ -109,7 +109,9 @@ for word in sys.stdin:
     remote.sql(word).collect()
     print(flush=True)
 """
-    with subprocess.Popen([sys.executable, "-c", client], text=True,
+    # Without what makes a program in the driver's environment a driver.
+    env = {k: v for k, v in os.environ.items() if k != "MASTER" and "GATEWAY" not in k}
+    with subprocess.Popen([sys.executable, "-c", client], text=True, env=env,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE) as remote:
         def ask(query):
             remote.stdin.write(query + "\n")

@@ -4,8 +4,8 @@ import org.pigeonsched.spark.JobClass
 
 /**
  * Chooses the class of a stage. The first of these that is set decides: the job's local property
- * (which in SQL is what the session sets), the setting of its pool, the setting of the application, an estimate given by the user, the
- * durations of earlier runs; else it is short.
+ * (which in SQL is what the session sets), the setting of its pool, the setting of the application,
+ * an estimate given by the user, the durations of earlier runs; else it is short.
  */
 object ClassChoice {
 

@@ -7,8 +7,8 @@ import org.apache.spark.scheduler.Stage
 /**
  * Identifies a stage that is run again: by the place in the program that called it and the shape of
  * its plan up to its shuffles. Queries typed into a SQL shell all have the same call site; the
- * shape distinguishes them. Under Spark Connect the call site is the request, which has an id of its
- * own each time: there only the shape counts.
+ * shape distinguishes them. Under Spark Connect the call site is the request, which has an id of
+ * its own each time: there only the shape counts.
  */
 private[spark] object StageKey {
 

@@ -73,7 +73,8 @@ class SettingsSuite extends AnyFunSuite {
     if (SparkShim.decimalCpus) {
       of("1.5", "grants")
       of("0.5", "coarse")
-      assert(intercept[Refusal](of("0.5", "grants")).getMessage.contains("spark.pigeon.mode=coarse"))
+      val why = intercept[Refusal](of("0.5", "grants")).getMessage
+      assert(why.contains("spark.pigeon.mode=coarse"))
     } else Seq("grants", "coarse").foreach(m => intercept[Refusal](of("1.5", m)))
     Seq("1" -> 1, "1.5" -> 2, "2" -> 2, "2.01" -> 3).foreach { case (cpus, cores) =>
       assert(SparkSettings.coresPerTask(conf("spark.task.cpus" -> cpus)) == cores)
