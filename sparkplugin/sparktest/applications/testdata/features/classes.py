@@ -100,7 +100,8 @@ session.close()
 server.stop()
 
 if importlib.util.find_spec("grpc"):
-    spark._jvm.org.apache.spark.sql.connect.service.SparkConnectService.start(sc._jsc.sc())
+    service = spark._jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    service.start(sc._jsc.sc())
     client = f"""
 import sys
 from pyspark.sql import SparkSession
@@ -124,4 +125,6 @@ for word in sys.stdin:
         ask("SET spark.pigeon.class=short")
         show("Connect SET", lambda: ask(QUERY))
         remote.stdin.close()
+    none = spark._jvm.scala.Option.empty()
+    service.stop(none, none)  # or its threads would keep the driver
 spark.stop()
