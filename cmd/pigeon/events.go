@@ -42,6 +42,7 @@ said on standard error.`,
 	fs := cmd.Flags()
 	fs.BoolVarP(&o.follow, "follow", "f", false, "continue until interrupted")
 	fs.StringVar(&o.since, "since", "", "events not older than this (10m, 24h, 7d), or after this index of each frontend (4711)")
+	fs.IntVar(&o.limit, "limit", 0, "only so many of the newest of them (0 = all that the frontends keep)")
 	addFilledText(fs, &o.query.Job, "job", "give the beginning of an id", "events of jobs whose id begins so")
 	fs.StringSliceVar(&o.query.Types, "type", nil, "events of these types, or of types that begin with one of these words: job, attempt, task, tasks, submission, node, group, frontend")
 	addFilledText(fs, &o.query.Node, "node", "give the name of a node", "events of this node")
@@ -75,12 +76,16 @@ said on standard error.`,
 // eventsOptions are the flags of pigeon events.
 type eventsOptions struct {
 	follow bool
+	limit  int // of the events there are; 0: all
 	since  string
 	query  api.EventQuery
 }
 
 // check completes the query, and refuses invalid flags.
 func (o *eventsOptions) check() (err error) {
+	if o.limit < 0 {
+		return fmt.Errorf("--limit %d is below 0; give how many of the newest events to show, or leave it out for all", o.limit)
+	}
 	if o.since == "" {
 		return o.query.Validate()
 	}
@@ -145,6 +150,10 @@ func (r *eventReader) run(ctx context.Context) error {
 			}
 		}
 	})
+	if n := r.opts.limit; n > 0 && len(found) > n {
+		inOrder(found)
+		found = found[len(found)-n:]
+	}
 	if printed := r.shown.all(found); printed != nil || !r.opts.follow || err != nil && !r.anyRead() {
 		return errors.Join(err, printed)
 	}
@@ -267,8 +276,13 @@ const (
 	maxTold = 4096
 )
 
-func (p *eventPrinter) all(list []api.Event) error {
+// inOrder puts events in the order of their times.
+func inOrder(list []api.Event) {
 	slices.SortStableFunc(list, func(a, b api.Event) int { return strings.Compare(a.Time, b.Time) })
+}
+
+func (p *eventPrinter) all(list []api.Event) error {
+	inOrder(list)
 	if p.json {
 		return writeAllJSON(p.out, list)
 	}

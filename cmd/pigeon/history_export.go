@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -164,8 +165,17 @@ func cell(v reflect.Value) string {
 	case reflect.Int64:
 		return strconv.FormatInt(v.Int(), 10)
 	default:
-		return v.String()
+		return plainText(v.String())
 	}
+}
+
+// plainText keeps a spreadsheet from taking a text for a formula, which would run: users choose the names of
+// jobs, and others open the export.
+func plainText(text string) string {
+	if text != "" && strings.ContainsAny(text[:1], "=+-@\t\r") {
+		return "'" + text
+	}
+	return text
 }
 
 func (c *csvWriter) close() error {

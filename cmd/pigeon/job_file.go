@@ -135,6 +135,9 @@ func (f *jobFile) fault(at *yaml.Node, what string, args ...any) error {
 
 // add takes one key with its value.
 func (f *jobFile) add(key, value *yaml.Node) error {
+	if key.Tag == mergeKey {
+		return f.fault(key, noMerge)
+	}
 	at := slices.IndexFunc(fileKeys, func(k fileKey) bool { return k.name == key.Value })
 	if at < 0 {
 		return f.unknown(key)
@@ -165,6 +168,9 @@ func (f *jobFile) add(key, value *yaml.Node) error {
 	return nil
 }
 
+// mergeKey is the tag of the key <<, whose value YAML 1.1 merges into the map around it.
+const mergeKey, noMerge = "!!merge", "merge keys (<<) are not read; write the keys of the other map themselves"
+
 // unknown names the nearest key.
 func (f *jobFile) unknown(key *yaml.Node) error {
 	names := make([]string, len(fileKeys))
@@ -192,6 +198,9 @@ func (f *jobFile) texts(k *fileKey, key, value *yaml.Node) (list []fileValue, er
 	case k.form == valueMap && value.Kind == yaml.MappingNode:
 		for i := 0; i+1 < len(value.Content) && err == nil; i += 2 {
 			name, v := value.Content[i], resolved(value.Content[i+1])
+			if name.Tag == mergeKey {
+				return nil, f.fault(name, "%s: %s", k.name, noMerge)
+			}
 			if name.Value == "" || strings.Contains(name.Value, "=") {
 				return nil, f.fault(name, "%s: %q is no name of a variable", k.name, name.Value)
 			}

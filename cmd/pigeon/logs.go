@@ -27,6 +27,7 @@ type taskOutput struct {
 	skip    func(t *taskOutput, missing int64, why string) error // bytes that its node did not keep
 	again   func(t *taskOutput)                                  // another attempt's output begins after a part of this one's
 	missing int64                                                // such bytes so far
+	why     string                                               // the last of them are missing
 	current int                                                  // the attempt that is copied; 0 before it is known
 }
 
@@ -105,7 +106,7 @@ func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool
 			err = t.write(t, piece.Data)
 		case piece.Missing > 0:
 			err = t.skip(t, piece.Missing, piece.Why)
-			t.missing += piece.Missing
+			t.missing, t.why = t.missing+piece.Missing, piece.Why
 		default:
 			return nil
 		}

@@ -137,8 +137,12 @@ func helpOnKnownVerbs(root *cobra.Command) {
 	if err != nil || help == root {
 		return
 	}
-	help.Example = "  pigeon help node drain"
-	help.RunE = func(_ *cobra.Command, words []string) error {
+	help.Example = "  pigeon help node drain\n  pigeon help connection      the flags of every verb that calls a cluster"
+	help.RunE = func(help *cobra.Command, words []string) error {
+		if len(words) == 1 && words[0] == "connection" {
+			_, err := fmt.Fprint(help.OutOrStdout(), connectionHelp())
+			return err
+		}
 		cmd, rest, err := root.Find(words)
 		if err != nil {
 			return wrongUse(err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -120,7 +121,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	}
-	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmd.ErrOrStderr()), collect(ctx, &collection{job, 1, to, r.Stage}, cmd.ErrOrStderr()))
+	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmp.Or(out.why, errs.why), cmd.ErrOrStderr()), collect(ctx, &collection{job, 1, to, r.Stage}, cmd.ErrOrStderr()))
 }
 
 // notSubmitted returns the error of a submission as the end of this program. A job whose user has
@@ -180,10 +181,10 @@ func cancelAt(ctx context.Context, c *frontends.Client, lost *frontends.AnswerEr
 
 // ranTo returns the end of a job that was run, of whose output bytes are missing, as the end of this
 // program.
-func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64, errs io.Writer) error {
+func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64, why string, errs io.Writer) error {
 	switch {
 	case s.State == api.StateCompleted:
-		return incomplete(job.ID, missing)
+		return incomplete(job.ID, missing, why)
 	case s.State == api.StateCancelled:
 		return fmt.Errorf("job %s was cancelled: %s", job.ID, s.Reason)
 	}
@@ -199,11 +200,15 @@ func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64
 
 // incomplete is the error of a job that completed and whose output is not whole: who reads it must
 // not take it for that.
-func incomplete(job string, missing int64) error {
+func incomplete(job string, missing int64, why string) error {
 	if missing == 0 {
 		return nil
 	}
-	return fmt.Errorf("job %s completed, and %d bytes of its output are missing; have the program write to a file of its own, or raise output_limit of the node monitors", job, missing)
+	next := "have the program write less, or to storage of its own, until there is room on the disk of its node"
+	if strings.Contains(why, "output_limit") {
+		next = "have the program write to a file of its own, or raise output_limit of the node monitors"
+	}
+	return fmt.Errorf("job %s completed, and %d bytes of its output are missing: %s; %s", job, missing, why, next)
 }
 
 // follow copies what a job's task writes until the job has ended and all of it

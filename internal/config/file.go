@@ -102,6 +102,10 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], n.Content[i+1]
+		if name.Tag == "!!merge" {
+			w.problemf(name, "merge keys (<<) are not read; write the keys of the other section themselves")
+			continue
+		}
 		path := prefix + name.Value
 		if line, twice := seen[path]; twice {
 			w.problemf(name, "key %q is on line %d already; delete one of them", path, line)

@@ -37,8 +37,12 @@ func explainOrder(w *sched.Waiting, order string) string {
 		if n := w.Idle[sched.Reserved]; n > 0 {
 			reserved = fmt.Sprintf(" (%s for short tasks)", sched.Count(n, "idle worker is reserved", "idle workers are reserved"))
 		}
-		return fmt.Sprintf("%s: %s among %d long ones; long tasks run on general workers only, none of which is idle%s, and %d short tasks there may go first. The oldest long one waits %.3f s. More workers, or fewer short jobs, would start them sooner.",
-			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Long], reserved, w.QueuedAll[sched.Short], w.OldestWait)
+		first, sooner := "", "More workers"
+		if n := w.QueuedAll[sched.Short]; n > 0 {
+			first, sooner = fmt.Sprintf(", and %s there may go first", sched.Count(n, "short task", "short tasks")), "More workers, or fewer short jobs,"
+		}
+		return fmt.Sprintf("%s: %s among %d long ones; long tasks run on general workers only, none of which is idle%s%s. The oldest long one waits %.3f s. %s would start them sooner.",
+			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Long], reserved, first, w.OldestWait, sooner)
 	}
 	busy := fmt.Sprintf("all %d workers that serve it are busy", w.Workers)
 	if w.Workers == 1 {
