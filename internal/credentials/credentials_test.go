@@ -409,10 +409,15 @@ func TestTokens(t *testing.T) {
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	a, other := credentialstest.New(t, "c"), credentialstest.New(t, "c")
 	good := a.Issue(identity.Master, "0")
+	readable := filepath.Join(t.TempDir(), "key")
+	if text, err := os.ReadFile(good.Key); err != nil || os.WriteFile(readable, text, 0o600) != nil || os.Chmod(readable, 0o644) != nil {
+		t.Fatal(err)
+	}
 	for name, change := range map[string]func(*credentials.Options){
 		"a missing authority":           func(o *credentials.Options) { o.CA = "missing.pem" },
 		"a key where a certificate is":  func(o *credentials.Options) { o.CA = o.Key },
 		"a key of another":              func(o *credentials.Options) { o.Key = a.Issue(identity.Master, "1").Key },
+		"a key that others may read":    func(o *credentials.Options) { o.Key = readable },
 		"another cluster's certificate": func(o *credentials.Options) { o.Cluster = "d" },
 		"another authority's list":      func(o *credentials.Options) { o.CRL = other.CRL },
 		"a certificate as a list":       func(o *credentials.Options) { o.CRL = o.Cert },

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
@@ -44,6 +45,9 @@ func (c *Credentials) load() (*state, error) {
 	}
 	if c.opts.Cert == "" {
 		return s, nil
+	}
+	if err := files.CheckSecret(c.opts.Key, "the key of the certificate"); err != nil {
+		return nil, err
 	}
 	own, err := tls.LoadX509KeyPair(c.opts.Cert, c.opts.Key)
 	if err != nil {

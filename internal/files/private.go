@@ -44,6 +44,21 @@ func ReadPrivate(path, what string, most int64) ([]byte, error) {
 	return content, nil
 }
 
+// CheckSecret refuses a file with a secret that another program reads, such as a key, which other users may read or
+// change, or which belongs to another user than this one and root, with the command that fixes it. Root may let a
+// group read its own, as supervisors of containers do.
+func CheckSecret(path, what string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return unreadable(path, what, err)
+	}
+	forbidden := fs.FileMode(0o077)
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Uid == 0 {
+		forbidden = 0o037
+	}
+	return checkPrivate(path, what, info, forbidden)
+}
+
 // CheckFolder refuses a folder that other users may read or write, or that belongs to another
 // user than this one and root, with the command that fixes it.
 func CheckFolder(dir, what string) error {

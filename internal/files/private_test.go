@@ -169,3 +169,19 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 }
+
+// A key is refused with what others may do, except that root may let a group read its own.
+func TestCheckSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o400: false, 0o600: false, 0o644: true, 0o604: true, 0o620: true, 0o660: true, 0o640: os.Geteuid() != 0} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := files.CheckSecret(path, "the key"); (err != nil) != refused || refused && !strings.Contains(err.Error(), "chmod 600 "+path) {
+			t.Errorf("%04o: %v", mode, err)
+		}
+	}
+}

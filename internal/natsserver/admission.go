@@ -26,6 +26,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
@@ -86,12 +87,8 @@ const routeUser = "pigeon"
 
 // bySecret admits clients, and the other servers of the cluster, that have the secret of a file.
 func (o Options) bySecret(s *server.Options) error {
-	info, err := os.Stat(o.SecretFile)
-	if err != nil {
+	if err := files.CheckSecret(o.SecretFile, "the secret of the servers"); err != nil {
 		return err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("others can read %s (mode %#o); give it mode 0600", o.SecretFile, info.Mode().Perm())
 	}
 	text, err := os.ReadFile(o.SecretFile)
 	if err != nil {

@@ -251,7 +251,7 @@ func TestOpenServersAreRefused(t *testing.T) {
 	for want, o := range map[string]natsserver.Options{
 		"insecure: true":         {Listen: "0.0.0.0:0"},
 		"everybody on the way":   {Listen: "127.0.0.1:0", ClusterName: "c", ClusterListen: "0.0.0.0:0"},
-		"others can read":        {Listen: "127.0.0.1:0", SecretFile: readable},
+		"chmod 600 " + readable:  {Listen: "127.0.0.1:0", SecretFile: readable},
 		"give it 16 to 1024":     {Listen: "127.0.0.1:0", SecretFile: short},
 		"the secret in " + short: {Listen: "127.0.0.1:0", SecretFile: short},
 	} {
@@ -367,4 +367,21 @@ func TestCertificateOfAServerEnds(t *testing.T) {
 	await.Until(t, "the log warns of the end of the certificate", func() bool {
 		return strings.Contains(log.String(), "level=WARN msg=\"the certificate of the server ends soon")
 	}, log.String)
+}
+
+// A key that other users may read is refused by a server and by its clients.
+func TestReadableKeysAreRefused(t *testing.T) {
+	key := write(t, "key.pem", nil)
+	if err := os.Chmod(key, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := natsserver.Start(natsserver.Options{Listen: "127.0.0.1:0", Cert: key, Key: key})
+	if err == nil || !strings.Contains(err.Error(), "chmod 600 "+key) {
+		t.Errorf("a server starts with it: %v", err)
+	}
+	for _, a := range []notice.Access{{Cert: key, Key: key}, {Credentials: key}} {
+		if _, err := nats.Connect("nats://127.0.0.1:1", append(a.NATSOptions(), nats.RetryOnFailedConnect(true))...); err == nil || !strings.Contains(err.Error(), "chmod 600 "+key) {
+			t.Errorf("a client connects with it: %v", err)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // certificate is the certificate of this server, which is read again when its file has changed.
@@ -29,7 +30,11 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if err == nil && c.pair != nil && info.ModTime().Equal(c.changed) {
 		return c.pair, nil
 	}
-	pair, loadErr := tls.LoadX509KeyPair(c.cert, c.key)
+	var pair tls.Certificate
+	loadErr := files.CheckSecret(c.key, "the key of the server's certificate")
+	if loadErr == nil {
+		pair, loadErr = tls.LoadX509KeyPair(c.cert, c.key)
+	}
 	if err == nil && loadErr == nil {
 		c.pair, c.changed = &pair, info.ModTime()
 		return c.pair, nil

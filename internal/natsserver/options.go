@@ -125,21 +125,26 @@ func (o Options) tls(s *server.Options) error {
 	if o.Cert == "" && o.Key == "" && o.CA == "" {
 		return nil
 	}
-	files := &server.TLSConfigOpts{CertFile: o.Cert, KeyFile: o.Key, CaFile: o.CA, Verify: o.CA != "", Timeout: 2}
-	config, err := server.GenTLSConfig(files)
+	if o.Key != "" {
+		if err := files.CheckSecret(o.Key, "the key of the server's certificate"); err != nil {
+			return err
+		}
+	}
+	given := &server.TLSConfigOpts{CertFile: o.Cert, KeyFile: o.Key, CaFile: o.CA, Verify: o.CA != "", Timeout: 2}
+	config, err := server.GenTLSConfig(given)
 	if err != nil {
 		return fmt.Errorf("the certificate: %w", err)
 	}
 	own := &certificate{cert: o.Cert, key: o.Key}
 	config.Certificates, config.GetCertificate, config.GetClientCertificate = nil, own.get, own.forRoutes
-	s.TLS, s.TLSConfig, s.TLSVerify, s.TLSTimeout = true, config, o.CA != "", files.Timeout
+	s.TLS, s.TLSConfig, s.TLSVerify, s.TLSTimeout = true, config, o.CA != "", given.Timeout
 	if o.CA != "" && !decides(s) {
 		s.TLSConfig = askForCertificates(config)
 	}
 	if o.ClusterListen != "" {
 		routes := config.Clone()
 		routes.RootCAs = routes.ClientCAs
-		s.Cluster.TLSConfig, s.Cluster.TLSTimeout = routes, files.Timeout
+		s.Cluster.TLSConfig, s.Cluster.TLSTimeout = routes, given.Timeout
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Access is where NATS servers are and how they admit a client. Its texts may contain
@@ -66,8 +68,22 @@ func (a Access) Explain(err error) string {
 	return text
 }
 
+// checkSecrets refuses files with secrets that other users may read.
+func (a Access) checkSecrets(*nats.Options) error {
+	for what, file := range map[string]string{"the credentials for NATS": a.Credentials, "the key for NATS": a.Key} {
+		if file == "" {
+			continue
+		}
+		if err := files.CheckSecret(file, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // NATSOptions are the settings of a connection that follow from a.
 func (a Access) NATSOptions() (o []nats.Option) {
+	o = append(o, a.checkSecrets)
 	if a.Credentials != "" {
 		o = append(o, nats.UserCredentials(a.Credentials))
 	}

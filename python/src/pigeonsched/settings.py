@@ -225,6 +225,14 @@ def _first(*paths: Optional[pathlib.Path]) -> str:
     return ""
 
 
+def check_key(path: str) -> None:
+    """Refuses a key that other users may read; root may let a group read its own."""
+    info = os.stat(path)
+    mode = stat.S_IMODE(info.st_mode)
+    if mode & (0o037 if info.st_uid == 0 else 0o077):
+        raise PigeonError(f"others may read it (mode {mode:04o})", subject=path, tried="reading the key of this client", advice=f"chmod 600 {path}")
+
+
 def read_token(path: str) -> str:
     """Reads the first line of a file that no other user can read."""
     try:

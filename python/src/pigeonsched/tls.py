@@ -8,7 +8,7 @@ import urllib.parse
 from typing import Any, Optional
 
 from pigeonsched.errors import PigeonError, Problem
-from pigeonsched.settings import Settings
+from pigeonsched.settings import Settings, check_key
 
 _LOG = logging.getLogger("pigeonsched")
 
@@ -28,6 +28,7 @@ class Verifier:
         try:
             context.load_verify_locations(s.tls_ca)
             if s.tls_cert:
+                check_key(s.tls_key)
                 context.load_cert_chain(s.tls_cert, s.tls_key)
         except (OSError, ssl.SSLError) as e:
             raise PigeonError(str(e), subject=s.tls_ca, tried="reading the certificates of this client", advice="check tls_ca, tls_cert and tls_key") from e
