@@ -178,10 +178,11 @@ func TestProgramThatIsBeingWritten(t *testing.T) {
 	if e := r.end(); e.Kind != Ended || e.Status != 0 {
 		t.Errorf("it ended as %+v %+v", e, e.Fault)
 	}
-	if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+	again, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = again.Close() }()
 	if e := start(t, client(t), Spec{Argv: []string{path}}).end(); e.Kind != Refused || !strings.Contains(e.Fault.What, "text file busy") {
 		t.Errorf("one that is written for ever ended as %+v %+v", e, e.Fault)
 	}
