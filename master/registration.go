@@ -53,7 +53,7 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		}
 		return o.helloReply(h, o.siblings.hello(h)), nil
 	default:
-		return o.helloReply(h, refusal{refusedRole, fmt.Sprintf("a %s does not register with a master", h.Sender.Role)}), nil
+		return o.helloReply(h, refusal{refusedRole, fmt.Sprintf("%s does not register with a master", h.Sender)}), nil
 	}
 }
 

@@ -161,7 +161,7 @@ func TestUnknownPeers(t *testing.T) {
 	n.until("f2 is off the membership", status(protocol.Unknown))
 	m := sched.Message{Kind: sched.Probe, Job: attemptOf(1, 0).Job, Distributor: w.names.Addr(unlisted.ref), Count: 1, Attempt: 1}
 	var busy *api.Error
-	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "distributor f2 is not on the membership") {
+	if err := unlisted.try(n, 0, m, wire.Extra{}); !errors.As(err, &busy) || busy.Problem != api.Busy || !strings.Contains(err.Error(), "frontend f2 is not on the membership") {
 		t.Errorf("a peer off the membership was answered %v", err)
 	}
 	w.update(unlisted.register)

@@ -3,6 +3,8 @@ package dispatch
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -141,20 +143,79 @@ func (e *explanations) WaitSentences(s *api.Status, class sched.Class, views []w
 		counts = fmt.Sprintf("%s, %s at workers.", ended(s), sched.Count(s.Running, "is", "are"))
 	}
 	why := []string{counts}
+	var away []int
+	var alike []*waitingGroups // in the order of the first of each
 	for i := range views {
 		g := &views[i].Share
 		switch {
-		case !g.Reachable && e.opts.Policy.Central:
-			g.Reason = api.WaitsForMaster
-			why = append(why, "The central master cannot be reached; its tasks are sent to it again when it is back.")
 		case !g.Reachable:
 			g.Reason = api.WaitsForMaster
-			why = append(why, fmt.Sprintf("The master of group %d cannot be reached; its tasks are distributed again if it stays away.", g.Group))
+			away = append(away, g.Group)
 		case g.Queued > 0:
-			why = append(why, e.queueSentence(class, g))
+			w := waitingAt(class, g)
+			g.Reason = waitReason(&w)
+			k := slices.IndexFunc(alike, func(a *waitingGroups) bool { return a.reason == g.Reason })
+			if k < 0 {
+				k = len(alike)
+				alike = append(alike, &waitingGroups{reason: g.Reason})
+			}
+			alike[k].add(g.Group, &w)
 		}
 	}
+	if len(away) > 0 {
+		why = append(why, e.awaySentence(away))
+	}
+	for _, a := range alike {
+		why = append(why, e.queueSentence(a))
+	}
 	return why
+}
+
+// waitingGroups are groups in which tasks of a job wait for the same: one sentence is about all of them.
+type waitingGroups struct {
+	reason api.WaitReason
+	groups []int
+	sum    sched.Waiting
+}
+
+func (a *waitingGroups) add(group int, w *sched.Waiting) {
+	a.groups = append(a.groups, group)
+	a.sum.Class, a.sum.Queued, a.sum.Workers = w.Class, a.sum.Queued+w.Queued, a.sum.Workers+w.Workers
+	for class := range a.sum.QueuedAll {
+		a.sum.QueuedAll[class] += w.QueuedAll[class]
+	}
+	for kind := range a.sum.Idle {
+		a.sum.Idle[kind] += w.Idle[kind]
+	}
+	a.sum.OldestWait = max(a.sum.OldestWait, w.OldestWait)
+}
+
+// groupNames names groups, the first ones of many.
+func groupNames(groups []int) string {
+	const most = 5
+	if len(groups) == 1 {
+		return fmt.Sprintf("group %d", groups[0])
+	}
+	names := make([]string, 0, most)
+	for _, g := range groups[:min(len(groups), most)] {
+		names = append(names, strconv.Itoa(g))
+	}
+	last := len(names) - 1
+	if len(groups) > most {
+		return fmt.Sprintf("groups %s and %d more", strings.Join(names, ", "), len(groups)-most)
+	}
+	return fmt.Sprintf("groups %s and %s", strings.Join(names[:last], ", "), names[last])
+}
+
+// awaySentence is about the groups whose masters cannot be reached.
+func (e *explanations) awaySentence(groups []int) string {
+	switch {
+	case e.opts.Policy.Central:
+		return "The central master cannot be reached; its tasks are sent to it again when it is back."
+	case len(groups) == 1:
+		return fmt.Sprintf("The master of group %d cannot be reached; its tasks are distributed again if it stays away.", groups[0])
+	}
+	return fmt.Sprintf("The masters of %s cannot be reached; their tasks are distributed again if they stay away.", groupNames(groups))
 }
 
 // suspended returns how many of the running tasks are suspended, as far as the masters list them, ""
@@ -178,26 +239,31 @@ func suspended(views []wire.JobView) string {
 	return fmt.Sprintf(", %s%d of them suspended until short tasks in their slots have ended", short, count)
 }
 
-// queueSentence returns the policy's sentence about tasks that wait at a master: in which
-// order they are served, and what would start them sooner.
-func (e *explanations) queueSentence(class sched.Class, g *api.GroupShare) string {
-	w := sched.Waiting{
-		Place: fmt.Sprintf("Group %d", g.Group), Class: class, Queued: g.Queued, QueuedAll: [...]int{sched.Short: g.AheadShort, sched.Long: g.AheadLong},
+// waitingAt returns what a group's master has told of the tasks of a job that wait there.
+func waitingAt(class sched.Class, g *api.GroupShare) sched.Waiting {
+	return sched.Waiting{
+		Class: class, Queued: g.Queued, QueuedAll: [...]int{sched.Short: g.AheadShort, sched.Long: g.AheadLong},
 		Workers: g.Serving, Idle: [...]int{sched.General: g.IdleGeneral, sched.Reserved: g.IdleReserve},
 		OldestWait: [...]float64{sched.Short: g.OldestShort, sched.Long: g.OldestLong}[class],
 	}
-	g.Reason = waitReason(&w)
+}
+
+// queueSentence returns the policy's sentence about tasks that wait at masters: in which
+// order they are served, and what would start them sooner.
+func (e *explanations) queueSentence(a *waitingGroups) string {
+	w := &a.sum
+	w.Place = "G" + groupNames(a.groups)[1:]
 	if e.opts.Policy.Central {
 		w.Place = "The central master"
 	}
-	switch g.Reason {
+	switch a.reason {
 	case api.WaitsForBackend:
 		return fmt.Sprintf("%s: %s for a worker that serves its application; none there does now. Its tasks are distributed over other groups if none comes.", w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"))
 	case api.WaitsAtLimit:
 		return fmt.Sprintf("%s: %s although %s: its owner has as many slots as its max allows (a later sentence then says so); or its master has just started, and its nodes report first what they run, for a second at most.",
 			w.Place, sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), sched.Count(w.Idle[sched.General]+w.Idle[sched.Reserved], "worker that serves it is idle", "workers that serve it are idle"))
 	}
-	return e.opts.Policy.Explain(&w)
+	return e.opts.Policy.Explain(w)
 }
 
 // waitReason returns the code for why tasks wait in a queue.

@@ -61,7 +61,7 @@ func EndSentence(s *api.Status) string {
 		if s.Failed == 0 {
 			return fmt.Sprintf("It failed, and none of its tasks has: %s.", s.Reason)
 		}
-		return fmt.Sprintf("It failed: %d of %s failed; the first because %s.", s.Failed, sched.Count(s.Tasks, "task", "tasks"), s.Reason)
+		return fmt.Sprintf("It failed: %d of %s failed; the first: %s.", s.Failed, sched.Count(s.Tasks, "task", "tasks"), s.Reason)
 	}
 }
 

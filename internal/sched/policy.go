@@ -51,7 +51,7 @@ func (p *Policy) SlotsPerWorker() int { return max(1, p.Slots) }
 
 // Waiting describes tasks of one job that wait at one master.
 type Waiting struct {
-	Place      string // "Group 3" or "The central master", to begin a sentence with
+	Place      string // "Group 3", "Groups 3 and 4" or "The central master", to begin a sentence with
 	Class      Class  // of the job
 	Queued     int    // tasks of the job that wait there
 	QueuedAll  [NumClasses]int

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -40,6 +41,14 @@ type Task struct {
 	// Contended is set when tasks of other applications or owners that are as urgent waited at the
 	// launch.
 	Contended bool
+}
+
+// Short names the task to who knows its job: by its number, and by its id where that is another.
+func (t *Task) Short() string {
+	if number := strconv.Itoa(int(t.ID.Task)); t.TaskName == "" || t.TaskName == number {
+		return number
+	}
+	return fmt.Sprintf("%d (%q)", t.ID.Task, t.TaskName)
 }
 
 // Subject names the task in the words of an error to a user.

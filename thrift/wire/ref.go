@@ -15,10 +15,13 @@ type Ref struct {
 	Slot int32 // workers only
 }
 
-// String returns the name for logs and errors.
+// String returns the name for logs and errors, in which a core is called by its daemon.
 func (r Ref) String() string {
-	if r.Role == sched.Worker {
+	switch r.Role {
+	case sched.Worker:
 		return fmt.Sprintf("%s %s/%d", r.Role, r.Name, r.Slot)
+	case sched.Distributor:
+		return "frontend " + r.Name
 	}
 	return fmt.Sprintf("%s %s", r.Role, r.Name)
 }

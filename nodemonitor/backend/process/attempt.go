@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -142,22 +143,38 @@ func (r *run) result(e guard.Event) backend.Result {
 		}
 		what, next, code := r.limitMet(&e, what, next)
 		res.Code = code
-		res.Reason = r.reason(what, next)
+		res.Reason = fmt.Sprintf("task %s on node %q: %s%s; %s", r.task.Short(), r.b.cfg.Node, what, lastSaid(e.Tail), next)
 	}
 	return res
+}
+
+// lastSaid quotes the last line that a program wrote to stderr, which is most often why it failed.
+func lastSaid(tail []byte) string {
+	const most = 200
+	text := strings.TrimSpace(strings.ToValidUTF8(string(tail), "?"))
+	line := strings.TrimSpace(text[strings.LastIndexAny(text, "\n\r")+1:])
+	if line == "" {
+		return ""
+	}
+	line = strings.Map(func(c rune) rune {
+		if unicode.IsGraphic(c) {
+			return c
+		}
+		return ' '
+	}, line)
+	return "; its stderr ends: " + api.Clip(line, most)
 }
 
 // readIt returns how a user reads what the attempt has written.
 func (r *run) readIt(out [2]guard.Output) string {
 	command := fmt.Sprintf("pigeon logs %s --task %d --attempt %d", r.task.JobName, r.task.ID.Task, r.task.ID.Attempt)
-	wrote := func(i int) bool { return out[i].Kept+out[i].Dropped > 0 }
-	switch {
-	case wrote(0) && wrote(1):
-		return fmt.Sprintf("read its outputs with `%s` and `%s --stderr`", command, command)
+	switch wrote := func(i int) bool { return out[i].Kept+out[i].Dropped > 0 }; {
 	case wrote(1):
-		return fmt.Sprintf("read its output with `%s --stderr`", command)
+		return fmt.Sprintf("read it all with `%s --stderr`", command)
+	case wrote(0):
+		return fmt.Sprintf("read its output with `%s`", command)
 	}
-	return fmt.Sprintf("read its output with `%s`", command)
+	return "it wrote nothing; run it by hand on that node to see why"
 }
 
 // failed returns the end of an attempt that could not begin. Where the node is short of something the task is

@@ -172,6 +172,24 @@ func TestReasonHasFourParts(t *testing.T) {
 	}
 }
 
+// The reason of a program that failed is a line: the task, how it ended, what it said last and where the rest is.
+func TestReasonQuotesTheLastLine(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	for i, c := range []struct{ script, want string }{
+		{"echo out; echo first >&2; printf 'no such table: users\\033[0m\\n\\n' >&2; exit 3", "task 0 (\"part-a\") on node \"n1\": it exited with status 3; its stderr ends: no such table: users [0m; read it all with `pigeon logs nightly --task 0 --attempt 2 --stderr`"},
+		{"echo out; exit 4", "task 1 (\"part-a\") on node \"n1\": it exited with status 4; read its output with `pigeon logs nightly --task 1 --attempt 2`"},
+		{"exit 5", "task 2 (\"part-a\") on node \"n1\": it exited with status 5; it wrote nothing; run it by hand on that node to see why"},
+		{"printf '%3000s' x >&2; kill -USR1 $$", "task 3 (\"part-a\") on node \"n1\": it was ended by signal 10 (SIGUSR1); its stderr ends: x; read it all with `pigeon logs nightly --task 3 --attempt 2 --stderr`"},
+	} {
+		if r := n.run(t, task(i, "sh", "-c", c.script)); r.Reason != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.script, r.Reason, c.want)
+		}
+	}
+	if got := lastSaid([]byte(strings.Repeat("long ", 800))); len(got) > 300 {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 func TestEnvironmentAndLogs(t *testing.T) {
 	t.Setenv("PIGEON_POLICY", "hawk") // of the node monitor
 	n := newNode(t, guard.Options{})
