@@ -203,8 +203,8 @@ func (k *collector) copy(ctx context.Context, of *wire.LogRequest, f *api.TaskFi
 	if err != nil {
 		return err
 	}
-	w, sum := &counter{to: out}, sha256.New()
-	err = errors.Join(k.read(ctx, of, wire.FilePrefix+f.Path, io.MultiWriter(w, sum)), out.Close())
+	w, sum := &sparseFile{to: out}, sha256.New()
+	err = errors.Join(k.read(ctx, of, wire.FilePrefix+f.Path, io.MultiWriter(w, sum)), w.close())
 	if s := k.staged[f.Path]; err == nil && s != nil && s.Executable == f.Executable && s.SHA256 == hex.EncodeToString(sum.Sum(nil)) {
 		return k.to.Remove(part)
 	}
@@ -223,17 +223,35 @@ func (k *collector) copy(ctx context.Context, of *wire.LogRequest, f *api.TaskFi
 	return nil
 }
 
-// counter counts what is written.
-type counter struct {
-	to io.Writer
-	n  int64
+// sparseBlock is the size of the blocks that a copy leaves out where they are zeros.
+const sparseBlock = 32 << 10
+
+var zeros [sparseBlock]byte
+
+// sparseFile writes a file in which blocks of zeros are holes, as they may be where it was read.
+type sparseFile struct {
+	to *os.File
+	n  int64 // bytes so far
 }
 
 // Write implements io.Writer.
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
-	c.n += int64(n)
-	return n, err
+func (f *sparseFile) Write(p []byte) (written int, err error) {
+	for written < len(p) {
+		block := p[written:min(len(p), written+sparseBlock-int(f.n%sparseBlock))]
+		if !bytes.Equal(block, zeros[:len(block)]) {
+			if _, err := f.to.WriteAt(block, f.n); err != nil {
+				return written, err
+			}
+		}
+		written += len(block)
+		f.n += int64(len(block))
+	}
+	return written, nil
+}
+
+// close gives the file its size, which a hole at its end has not.
+func (f *sparseFile) close() error {
+	return errors.Join(f.to.Truncate(f.n), f.to.Close())
 }
 
 // checkPatterns refuses patterns that nothing can match.

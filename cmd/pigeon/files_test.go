@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -16,6 +17,26 @@ func holds(t *testing.T, text string, path ...string) {
 	t.Helper()
 	if got, err := os.ReadFile(filepath.Join(path...)); err != nil || string(got) != text {
 		t.Errorf("%s holds %.100q, want %.100q; %v", filepath.Join(path...), got, text, err)
+	}
+}
+
+// A copy has holes where the file may have them, also at its end, and the bytes between them.
+func TestFilesWithHoles(t *testing.T) {
+	runDev(t)
+	to := t.TempDir()
+	succeed(t, "run", "--collect", to, "--", "sh", "-c", "truncate -s 40000000 f; printf middle >> f; truncate -s 80000000 f; printf end >> f; cp --sparse=always f g; truncate -s 90000000 g")
+	want := make([]byte, 90_000_000)
+	copy(want[40_000_000:], "middle")
+	copy(want[80_000_000:], "end")
+	for name, size := range map[string]int{"f": 80_000_003, "g": 90_000_000} {
+		path := filepath.Join(to, name)
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want[:size]) {
+			t.Errorf("%s: %d bytes, or others than those of the task: %v", name, len(got), err)
+		}
+		var info syscall.Stat_t
+		if err := syscall.Stat(path, &info); err != nil || info.Blocks*512 > 1<<20 {
+			t.Errorf("%s occupies %d bytes (%v)", name, info.Blocks*512, err)
+		}
 	}
 }
 
