@@ -195,7 +195,11 @@ func (srv *schedulerService) former(ctx context.Context, id sched.JobID, name st
 
 // Identify returns which frontend this is.
 func (srv *schedulerService) Identify(context.Context) (api.FrontendIdentity, error) {
-	return api.FrontendIdentity{Name: srv.cfg.ID, SharedKeys: srv.keys != nil, Page: srv.pageURL, SharedProcess: true}, nil
+	stage := srv.cfg.StageJobBytes
+	if stage == 0 { // which would not say it
+		stage = -1
+	}
+	return api.FrontendIdentity{Name: srv.cfg.ID, SharedKeys: srv.keys != nil, Page: srv.pageURL, SharedProcess: true, StageBytes: stage}, nil
 }
 
 // Nodes returns every group with its nodes. A group whose master cannot be reached has

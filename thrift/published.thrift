@@ -468,6 +468,8 @@ struct TFrontendIdentity {
   3: optional string page = ""
   // It knows the process that the tasks of a request share.
   4: optional bool sharedProcess = false
+  // The bytes that the staged files of one job may have; below 0: it takes none; 0: it does not say.
+  5: optional i64 stageBytes = 0
 }
 
 // A piece of what an attempt wrote. size: bytes up to the last one that is kept; ended: no

@@ -94,7 +94,7 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 	if err := checkTasks(n); err != nil {
 		return nil, false, wrongUse(err)
 	}
-	if j.staged, err = stage(j.stage, j.cmd.ErrOrStderr()); err != nil {
+	if j.staged, err = stage(j.stage, j.stageBytes, j.cmd.ErrOrStderr()); err != nil {
 		return nil, false, wrongUse(err)
 	}
 	r.Stage = j.staged.list
@@ -106,6 +106,16 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 		r.Key = ulid.Make().String()
 	}
 	return r, ownKey, wrongUse(r.Validate())
+}
+
+// stageBytes asks the frontends how many bytes a job may stage. What is wrong with them is said at
+// the submission.
+func (j *jobFlags) stageBytes() (most int64) {
+	_ = withCluster(j.cmd, func(c *clusterClient) error {
+		most = c.StageBytes(j.cmd.Context())
+		return nil
+	})
+	return most
 }
 
 // checkTasks refuses a number of tasks that no job can have.

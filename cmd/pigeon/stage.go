@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,22 +32,66 @@ func addStage(flags *pflag.FlagSet, list *[]string) {
 type staged struct {
 	list  []api.StagedFile
 	paths map[string]string // of the contents on this machine, by SHA-256
+	from  []string          // the paths of the list
+	bytes int64             // of the contents
 }
 
-// stage reads what --stage names. What is left out of folders, because it is no regular file, is
-// said on errs.
-func stage(arguments []string, errs io.Writer) (s staged, err error) {
+// stage reads what --stage names, unless its sizes show that it is more than the limit: below 0 for
+// no file, 0 where it is not known. What is left out of folders, because it is no regular file, is said on
+// errs.
+func stage(arguments []string, limit func() int64, errs io.Writer) (s staged, err error) {
 	s.paths = map[string]string{}
 	for _, argument := range arguments {
-		err := s.add(argument, errs)
-		if _, unread := errors.AsType[*fs.PathError](err); unread {
-			err = fmt.Errorf("%w; name a file or a folder of this machine that you may read", err)
+		if err := s.add(argument, errs); err != nil {
+			return staged{}, unstaged(argument, err)
 		}
-		if err != nil {
-			return staged{}, fmt.Errorf("--%s %s: %w", stageFlag, argument, err)
+	}
+	if len(s.list) == 0 {
+		return s, nil
+	}
+	most := limit()
+	if err := s.fits(most); err != nil {
+		return staged{}, err
+	}
+	for i := range s.list {
+		if err := s.read(i); err != nil {
+			return staged{}, unstaged(s.from[i], err)
+		}
+		if most > 0 && s.bytes > most {
+			return staged{}, tooMuch(s.bytes, most)
 		}
 	}
 	return s, nil
+}
+
+// unstaged is the error of an argument, or of a file.
+func unstaged(of string, err error) error {
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
+		err = fmt.Errorf("%w; name a file or a folder of this machine that you may read", err)
+	}
+	return fmt.Errorf("--%s %s: %w", stageFlag, of, err)
+}
+
+// fits returns an error when the sizes alone show that the files are too much. Equal contents count
+// once, and only files of one size can be equal.
+func (s *staged) fits(most int64) error {
+	sizes, n := map[int64]bool{}, int64(0)
+	for i := range s.list {
+		if size := s.list[i].Size; !sizes[size] {
+			sizes[size] = true
+			n = min(n, math.MaxInt64-size) + size
+		}
+	}
+	if most < 0 || most > 0 && n > most {
+		return tooMuch(n, most)
+	}
+	return nil
+}
+
+// tooMuch is the error of files that no frontend takes.
+func tooMuch(n, most int64) error {
+	what, next := api.StageExcess(fmt.Sprintf("%d bytes or more", n), most)
+	return &api.Error{Problem: api.Invalid, What: what, Subject: "--" + stageFlag, Tried: "comparing sizes with the limit of the frontend; nothing was sent", Next: next}
 }
 
 // add adds one argument. A path that holds = must be followed by =NAME.
@@ -108,11 +153,23 @@ func (s *staged) addFolder(folder, name string, errs io.Writer) error {
 	return err
 }
 
-// addFile adds a file, which is read once for its hash.
+// addFile adds a file, which is not read yet.
 func (s *staged) addFile(from, name string) error {
 	if len(s.list) >= api.MaxStagedFiles {
 		return fmt.Errorf("these are more than %d files, the limit of a job; pack them into one and unpack that in the task, or put them on storage that the nodes share", api.MaxStagedFiles)
 	}
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	s.list = append(s.list, api.StagedFile{Name: name, Size: info.Size()})
+	s.from = append(s.from, from)
+	return nil
+}
+
+// read reads a file of the list once, for its hash.
+func (s *staged) read(i int) error {
+	from := s.from[i]
 	in, err := files.Below(filepath.Dir(from))
 	if err != nil {
 		return err
@@ -133,7 +190,10 @@ func (s *staged) addFile(from, name string) error {
 		return err
 	}
 	sum := hex.EncodeToString(h.Sum(nil))
-	s.list = append(s.list, api.StagedFile{Name: name, SHA256: sum, Size: n, Executable: info.Mode()&0o100 != 0})
+	s.list[i] = api.StagedFile{Name: s.list[i].Name, SHA256: sum, Size: n, Executable: info.Mode()&0o100 != 0}
+	if _, known := s.paths[sum]; !known {
+		s.bytes += n
+	}
 	s.paths[sum] = from
 	return nil
 }

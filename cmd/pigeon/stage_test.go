@@ -55,7 +55,7 @@ func TestStage(t *testing.T) {
 		{[]string{"none"}, "no such file"},
 	} {
 		var errs bytes.Buffer
-		s, err := stage(c.arguments, &errs)
+		s, err := stage(c.arguments, noLimit, &errs)
 		var names []string
 		for _, f := range s.list {
 			name := f.Name
@@ -80,8 +80,60 @@ func TestStage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := stage([]string{"in"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "more than 1000 files, the limit of a job") {
+	if _, err := stage([]string{"in"}, noLimit, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "more than 1000 files, the limit of a job") {
 		t.Errorf("%v", err)
+	}
+}
+
+// noLimit is that of a frontend that does not say it.
+func noLimit() int64 { return 0 }
+
+// Sizes decide before anything is read, and equal contents count once.
+func TestStageWithinALimit(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{"a": "123456", "same": "123456", "b": "654321", "long": "1234567"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile("huge", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate("huge", 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limit     int64
+		arguments string
+		want      string // of the error; empty for none
+	}{
+		{6, "a", ""},
+		{6, "a same", ""},
+		{12, "a b same", ""},
+		{11, "a b same", "12 bytes or more, more than the limit of 11 a job (stage_job_bytes)"},
+		{12, "a long huge", "1099511627789 bytes or more, more than the limit of 12 a job (stage_job_bytes)"},
+		{64 << 20, "huge", "1099511627776 bytes or more, more than the limit of 67108864 a job (stage_job_bytes)"},
+		{-1, "huge", "this frontend takes no staged files (stage_job_bytes is 0)"},
+		{0, "a b long", ""},
+	} {
+		_, err := stage(strings.Fields(c.arguments), func() int64 { return c.limit }, &bytes.Buffer{})
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s within %d: %v, want %q", c.arguments, c.limit, err, c.want)
+		}
+	}
+}
+
+// What is larger than the frontend takes is refused at once. Hashing it would take an hour.
+func TestStageOfAHugeFile(t *testing.T) {
+	runDev(t)
+	huge := write(t, "huge", "")
+	if err := os.Truncate(huge, 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"run", "submit"} {
+		if code, _, errs := pigeon(t, verb, "--stage", huge, "--", "true"); code != exitUsage || !strings.Contains(errs, "more than the limit of 67108864 a job (stage_job_bytes)") {
+			t.Errorf("%s: exit status %d, %s", verb, code, errs)
+		}
 	}
 }
 

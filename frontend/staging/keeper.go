@@ -136,14 +136,12 @@ func (k *Keeper) Announce(user string, bounded bool, list []api.StagedFile) (hav
 
 // fits returns an error when the files are more than those of one job may be.
 func (k *Keeper) fits(list []api.StagedFile) error {
-	const elsewhere = "put them on storage that the nodes share, or have the task fetch them"
-	switch n := api.StagedContent(list); {
-	case len(list) > 0 && k.cfg.JobBytes == 0:
-		return k.refusal(api.Invalid, "this frontend takes no staged files (stage_job_bytes is 0)", elsewhere)
-	case n > k.cfg.JobBytes:
-		return k.refusal(api.Invalid, fmt.Sprintf("the staged files of the job have %d bytes, more than the limit of %d a job (stage_job_bytes)", n, k.cfg.JobBytes), elsewhere+", or raise stage_job_bytes of the frontend")
+	n := api.StagedContent(list)
+	if len(list) == 0 || k.cfg.JobBytes > 0 && n <= k.cfg.JobBytes {
+		return nil
 	}
-	return nil
+	what, next := api.StageExcess(fmt.Sprintf("%d bytes", n), k.cfg.JobBytes)
+	return k.refusal(api.Invalid, what, next)
 }
 
 func (k *Keeper) announce(user string, bounded bool, f api.File) (have int64, err error) {

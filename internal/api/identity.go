@@ -10,4 +10,7 @@ type FrontendIdentity struct {
 	Page string
 	// SharedProcess reports whether it takes requests in which what the tasks share stands once.
 	SharedProcess bool
+	// StageBytes is how many bytes the staged files of one job may have. Below 0: it takes none; 0: it
+	// does not say.
+	StageBytes int64
 }

@@ -53,6 +53,16 @@ func StagedContent(list []StagedFile) (n int64) {
 	return n
 }
 
+// StageExcess returns why a frontend does not take the staged files of a job, which have so many
+// bytes, and what to do.
+func StageExcess(have string, limit int64) (what, next string) {
+	next = "put them on storage that the nodes share, or have the task fetch them"
+	if limit <= 0 {
+		return "this frontend takes no staged files (stage_job_bytes is 0)", next
+	}
+	return fmt.Sprintf("the staged files of the job have %s, more than the limit of %d a job (stage_job_bytes)", have, limit), next + ", or raise stage_job_bytes of the frontend"
+}
+
 // sameFiles reports whether two lists are equal. Those of the tasks of a job are one list.
 func sameFiles(a, b []StagedFile) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))

@@ -10,6 +10,25 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
+// StageBytes returns how many bytes the staged files of a job may have at those frontends that
+// answer now: at the one that takes the most, below 0 where none takes any. 0: not known.
+func (c *Client) StageBytes(ctx context.Context) (most int64) {
+	silent := c.identifyAll(ctx)
+	for _, f := range c.Frontends() {
+		if silent[f] != nil {
+			continue
+		}
+		identity, err := f.Identify(ctx)
+		if err != nil || identity.StageBytes == 0 {
+			return 0
+		}
+		if most == 0 || identity.StageBytes > most {
+			most = identity.StageBytes
+		}
+	}
+	return most
+}
+
 // sendFiles sends a frontend those contents of the staged files that it does not have from this
 // user. Each answer is waited for as long as any other one.
 func (s *submission) sendFiles(ctx context.Context, f *Frontend) error {

@@ -100,7 +100,10 @@ class ClientTest(WithCluster):
                 return await (await client.submit(["bin/run"], stage=stage)).result(0, PATIENCE)
 
         self.assertEqual(asyncio.run(again()), b"1500000\nsub\n")
-        for wrong, what in (([f"{tool}=../run"], "relative path"), ([str(folder / "link")], "links are not followed"), (["none"], "No such file"), ([f"{tool}", f"{folder}=tool"], "folder of others")):
+        huge = self.dev.folder / "huge"
+        with huge.open("wb") as f:
+            f.truncate(1 << 40)
+        for wrong, what in (([str(huge)], "more than the limit of 67108864 a job"), ([f"{tool}=../run"], "relative path"), ([str(folder / "link")], "links are not followed"), (["none"], "No such file"), ([f"{tool}", f"{folder}=tool"], "folder of others")):
             e = raised(PigeonError, lambda: self.client.submit(["true"], stage=wrong))  # noqa: B023
             self.assertEqual(e.problem, Problem.INVALID)
             self.assertIn(what, str(e))

@@ -9,6 +9,7 @@ import time
 import unittest
 from unittest import mock
 
+from pigeonsched.errors import PigeonError
 from pigeonsched.staging import Stager
 
 
@@ -37,6 +38,22 @@ class StagerTest(unittest.TestCase):
         self.assertEqual([self.hashes(b"other", 3600) for _ in range(2)], [1, 0])
         self.file.write_bytes(b"longer")
         self.assertEqual([self.hashes(b"longer", 3600) for _ in range(2)], [1, 0])
+
+    def test_what_is_larger_than_the_limit_is_not_read(self) -> None:
+        with self.file.open("r+b") as f:
+            f.truncate(1 << 40)
+        with self.assertRaisesRegex(PigeonError, "1099511627776 bytes or more, more than the limit of 10 a job"):
+            self.stager.staged([str(self.file)], 10)
+        with self.assertRaisesRegex(PigeonError, "takes no staged files"):
+            self.stager.staged([str(self.file)], -1)
+        two = [self.file.with_name("a"), self.file.with_name("b")]
+        for file in two:
+            file.write_bytes(b"123456")
+        two[1].write_bytes(b"654321")
+        with self.assertRaisesRegex(PigeonError, "12 bytes"):
+            self.stager.staged([str(file) for file in two], 10)
+        two[1].write_bytes(b"123456")  # it is sent once
+        self.assertEqual(len(self.stager.staged([str(file) for file in two], 10)), 2)
 
     def test_a_file_that_was_just_written_is_hashed_each_time(self) -> None:
         self.assertEqual([self.hashes(b"first", -3600) for _ in range(2)], [1, 1])

@@ -360,6 +360,7 @@ func frontendIdentityTo(v api.FrontendIdentity) *published.TFrontendIdentity {
 		SharedKeys:    v.SharedKeys,
 		Page:          v.Page,
 		SharedProcess: v.SharedProcess,
+		StageBytes:    v.StageBytes,
 	}
 }
 
@@ -372,6 +373,7 @@ func frontendIdentityFrom(t *published.TFrontendIdentity) (v api.FrontendIdentit
 		SharedKeys:    t.SharedKeys,
 		Page:          t.Page,
 		SharedProcess: t.SharedProcess,
+		StageBytes:    t.StageBytes,
 	}
 }
 

@@ -189,3 +189,4 @@ class Identity:
     name: str = ""
     shared_keys: bool = False
     shared_process: bool = False  # it takes requests in which what the tasks share stands once
+    stage_bytes: int = 0  # that the staged files of one job may have; below 0: it takes none; 0: it does not say

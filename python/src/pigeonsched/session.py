@@ -51,7 +51,14 @@ class Session:
         options = dataclasses.replace(options, key=key)
         if not options.owner:
             options = dataclasses.replace(options, owner=self.frontends.settings.owner)
-        stage = await self.network.work(lambda: self._stager.staged(options.stage)) if options.stage else []
+        stage: list[staging.StagedFile] = []
+        if options.stage:
+
+            async def limit(f: Frontend, timeout: float) -> int:
+                return (await f.identify(timeout)).stage_bytes
+
+            _, most = await self.frontends.do(Call(self.frontends.first(key), limit, self.frontends.settings.retry_for))
+            stage = await self.network.work(lambda: self._stager.staged(options.stage, most))
         request = wire.request(list(commands), sleep, count, options, _user(), stage)
         f, name, duplicate = await self.frontends.submit(request, made, stage)
         return JobSession(self, key, f, name), duplicate

@@ -36,23 +36,38 @@ class Stager:
     def __init__(self) -> None:
         self._known: dict[str, tuple[_State, str]] = {}  # the hashes of the last job's files, by path
 
-    def staged(self, arguments: Sequence[Union[str, os.PathLike[str]]]) -> list[StagedFile]:
-        """Reads what FILE, FILE=NAME, FOLDER and FOLDER=NAME name. Links are not followed."""
+    def staged(self, arguments: Sequence[Union[str, os.PathLike[str]]], most: int = 0) -> list[StagedFile]:
+        """Reads what FILE, FILE=NAME, FOLDER and FOLDER=NAME name, unless the sizes show that it is more than the frontend takes. Links are not followed.
+
+        most: bytes; below 0: it takes none; 0: not known.
+        """
         if isinstance(arguments, (str, os.PathLike)):
             raise TypeError('files to stage are a list, such as ["data.csv"]')
         known: dict[str, tuple[_State, str]] = {}
-        found: list[StagedFile] = []
+        listed: list[tuple[str, str, str]] = []
+        sizes: set[int] = set()  # equal contents count once, and only files of one size can be equal
         for argument in (os.fspath(a) for a in arguments):
             path, equals, name = argument.rpartition("=")
             if not equals:
                 path, name = argument, os.path.basename(os.path.abspath(argument))
             try:
                 for file, below in _files(path, name):
-                    if len(found) >= MAX_FILES:
+                    if len(listed) >= MAX_FILES:
                         raise _refusal(argument, f"these are more than {MAX_FILES} files, the limit of a job", "pack them into one and unpack that in the task, or put them on storage that the nodes share")
-                    found.append(self._read(file, below, known))
+                    listed.append((argument, file, below))
+                    sizes.add(os.lstat(file).st_size)
             except OSError as e:
-                raise _refusal(argument, str(e), "name a file or a folder of this machine") from e
+                raise _unread(argument, e) from e
+            _check(argument, sum(sizes), most)
+        found: list[StagedFile] = []
+        contents: dict[str, int] = {}
+        for argument, file, below in listed:
+            try:
+                found.append(self._read(file, below, known))
+            except OSError as e:
+                raise _unread(argument, e) from e
+            contents[found[-1].sha256] = found[-1].size
+            _check(argument, sum(contents.values()), most)
         self._known = known
         return found
 
@@ -95,6 +110,18 @@ def _fail(e: OSError) -> None:
 
 def _state(info: os.stat_result) -> _State:
     return info.st_dev, info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
+
+
+def _unread(argument: str, e: OSError) -> PigeonError:
+    return _refusal(argument, str(e), "name a file or a folder of this machine")
+
+
+def _check(argument: str, size: int, most: int) -> None:
+    advice = "put them on storage that the nodes share, or have the task fetch them"
+    if most < 0:
+        raise _refusal(argument, "the frontend takes no staged files (stage_job_bytes is 0)", advice)
+    if size > most > 0:
+        raise _refusal(argument, f"with it the staged files of the job have {size} bytes or more, more than the limit of {most} a job (stage_job_bytes)", advice + ", or raise stage_job_bytes of the frontend")
 
 
 def _refusal(argument: str, what: str, advice: str) -> PigeonError:

@@ -128,7 +128,7 @@ def log_piece(c: Any) -> LogPiece:
 
 
 def identity(i: Any) -> Identity:
-    return Identity(i.name or "", bool(i.sharedKeys), bool(i.sharedProcess))
+    return Identity(i.name or "", bool(i.sharedKeys), bool(i.sharedProcess), i.stageBytes or 0)
 
 
 def staged_file(f: StagedFile) -> Any:

@@ -13346,11 +13346,13 @@ func (p *TMasterState) String() string {
 //   - SharedKeys
 //   - Page
 //   - SharedProcess
+//   - StageBytes
 type TFrontendIdentity struct {
 	Name          string `thrift:"name,1" db:"name" json:"name"`
 	SharedKeys    bool   `thrift:"sharedKeys,2" db:"sharedKeys" json:"sharedKeys"`
 	Page          string `thrift:"page,3" db:"page" json:"page"`
 	SharedProcess bool   `thrift:"sharedProcess,4" db:"sharedProcess" json:"sharedProcess"`
+	StageBytes    int64  `thrift:"stageBytes,5" db:"stageBytes" json:"stageBytes"`
 }
 
 func NewTFrontendIdentity() *TFrontendIdentity {
@@ -13376,12 +13378,22 @@ var TFrontendIdentity_SharedProcess_DEFAULT bool = false
 func (p *TFrontendIdentity) GetSharedProcess() bool {
 	return p.SharedProcess
 }
+
+var TFrontendIdentity_StageBytes_DEFAULT int64 = 0
+
+func (p *TFrontendIdentity) GetStageBytes() int64 {
+	return p.StageBytes
+}
 func (p *TFrontendIdentity) IsSetPage() bool {
 	return p.Page != TFrontendIdentity_Page_DEFAULT
 }
 
 func (p *TFrontendIdentity) IsSetSharedProcess() bool {
 	return p.SharedProcess != TFrontendIdentity_SharedProcess_DEFAULT
+}
+
+func (p *TFrontendIdentity) IsSetStageBytes() bool {
+	return p.StageBytes != TFrontendIdentity_StageBytes_DEFAULT
 }
 
 func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -13431,6 +13443,16 @@ func (p *TFrontendIdentity) Read(ctx context.Context, iprot thrift.TProtocol) er
 		case 4:
 			if fieldTypeId == thrift.BOOL {
 				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField5(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -13489,6 +13511,15 @@ func (p *TFrontendIdentity) ReadField4(ctx context.Context, iprot thrift.TProtoc
 	return nil
 }
 
+func (p *TFrontendIdentity) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 5: ", err)
+	} else {
+		p.StageBytes = v
+	}
+	return nil
+}
+
 func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TFrontendIdentity"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -13504,6 +13535,9 @@ func (p *TFrontendIdentity) Write(ctx context.Context, oprot thrift.TProtocol) e
 			return err
 		}
 		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -13572,6 +13606,21 @@ func (p *TFrontendIdentity) writeField4(ctx context.Context, oprot thrift.TProto
 	return err
 }
 
+func (p *TFrontendIdentity) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetStageBytes() {
+		if err := oprot.WriteFieldBegin(ctx, "stageBytes", thrift.I64, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:stageBytes: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(p.StageBytes)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.stageBytes (5) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:stageBytes: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
 	if p == other {
 		return true
@@ -13588,6 +13637,9 @@ func (p *TFrontendIdentity) Equals(other *TFrontendIdentity) bool {
 		return false
 	}
 	if p.SharedProcess != other.SharedProcess {
+		return false
+	}
+	if p.StageBytes != other.StageBytes {
 		return false
 	}
 	return true

@@ -4198,15 +4198,17 @@ class TFrontendIdentity(object):
      - sharedKeys
      - page
      - sharedProcess
+     - stageBytes
 
     """
 
 
-    def __init__(self, name=None, sharedKeys=None, page="", sharedProcess=False,):
+    def __init__(self, name=None, sharedKeys=None, page="", sharedProcess=False, stageBytes=0,):
         self.name = name
         self.sharedKeys = sharedKeys
         self.page = page
         self.sharedProcess = sharedProcess
+        self.stageBytes = stageBytes
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -4237,6 +4239,11 @@ class TFrontendIdentity(object):
                     self.sharedProcess = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.I64:
+                    self.stageBytes = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4262,6 +4269,10 @@ class TFrontendIdentity(object):
         if self.sharedProcess is not None:
             oprot.writeFieldBegin('sharedProcess', TType.BOOL, 4)
             oprot.writeBool(self.sharedProcess)
+            oprot.writeFieldEnd()
+        if self.stageBytes is not None:
+            oprot.writeFieldBegin('stageBytes', TType.I64, 5)
+            oprot.writeI64(self.stageBytes)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -6342,6 +6353,7 @@ TFrontendIdentity.thrift_spec = (
     (2, TType.BOOL, 'sharedKeys', None, None, ),  # 2
     (3, TType.STRING, 'page', 'UTF8', "", ),  # 3
     (4, TType.BOOL, 'sharedProcess', None, False, ),  # 4
+    (5, TType.I64, 'stageBytes', None, 0, ),  # 5
 )
 all_structs.append(TLogChunk)
 TLogChunk.thrift_spec = (
