@@ -64,12 +64,21 @@ func (s *Set) OpenExecutors(c ExecutorsConfig) error {
 		Node: s.cfg.Node, Incarnation: c.Incarnation, Host: c.Host, Address: c.Address, Web: c.Web,
 		Folder: folder, Slots: s.cfg.Slots, Memory: c.Memory, Runtimes: c.Runtimes, LocalDirs: c.LocalDirs, Lease: c.Lease,
 		Limits: s.cfg.ExecutorLimits, Guard: s.guard, Accounts: s.cfg.Accounts, Files: store, Table: s.apps.table, Holds: s.apps.holds, Logger: s.cfg.Log,
-		Fetch: s.cfg.Fetch, Disk: s.disk,
+		Fetch: s.cfg.Fetch, Disk: s.disk, Retention: s.cfg.LogRetention, KeptBytes: keptBytes(s.cfg.LogLimit),
 	})
 	if err == nil {
 		s.cfg.OnClose(func() error { s.apps.Close(); return nil })
 	}
 	return err
+}
+
+// keptBytes returns how much is kept of the outputs of executors whose application is over: 1 GiB, or
+// what a smaller log_limit says.
+func keptBytes(limit int64) int64 {
+	if limit == 0 {
+		return 0
+	}
+	return min(limit, 1<<30)
 }
 
 // ParseRuntimes reads a list of NAME=HOME.

@@ -35,6 +35,9 @@ func (p *preparation) findAccount() *end {
 func (p *preparation) makeFolder() *end {
 	x := p.x
 	err := files.MakeFolder(p.cfg.Folder, x.app.ID, x.id)
+	if err == nil {
+		err = writeOf(filepath.Join(p.cfg.Folder, x.app.ID), x.app.ID, x.app.Submitter)
+	}
 	put := os.Symlink
 	if as := p.account.As; as != nil {
 		put = func(from, to string) error { return copyFor(from, to, int(as.UID), int(as.GID)) }

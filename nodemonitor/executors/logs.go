@@ -3,6 +3,8 @@ package executors
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -16,17 +18,18 @@ const shownBytes = 1 << 20
 
 // Logs serves GET /applications/{application}/{executor}/{stream}: the end of an
 // executor's output, or with ?tail=0 all that is kept of it. The outputs of executors that
-// have ended are served until their application is over.
+// have ended are served for as long after the end of their application as outputs of tasks are kept.
 func (m *Manager) Logs() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder, m.cfg.OutputLimit, m.submitter})
+	mux.Handle("GET /applications/{application}/{executor}/{stream}", outputs{m.cfg.Node, m.cfg.Folder, m.folders.kept.root, m.cfg.OutputLimit, m.submitter})
 	return mux
 }
 
 // outputs serves the outputs in the folders of executors.
 type outputs struct {
 	node, folder string
-	limit        int64 // bytes of one file of an output
+	ended        string // folder of what is kept of applications that are over
+	limit        int64  // bytes of one file of an output
 	submitter    func(app string) string
 }
 
@@ -47,7 +50,11 @@ func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such output: use /applications/APPLICATION/EXECUTOR/stdout, or stderr", http.StatusNotFound)
 		return
 	}
-	if err := access.AllowOn(identity.From(r.Context()), access.ReadOutput, o.submitter(app)); err != nil {
+	in, submitter, missing := o.find(app, id)
+	if missing == nil {
+		defer func() { _ = in.Close() }() // only read
+	}
+	if err := access.AllowOn(identity.From(r.Context()), access.ReadOutput, submitter); err != nil {
 		http.Error(w, access.About(err, fmt.Sprintf("executor %s of application %s on node %s", id, app, o.node), "reading its output").Error(), http.StatusForbidden)
 		return
 	}
@@ -60,12 +67,10 @@ func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		tail = n
 	}
-	in, err := files.Below(o.folder, app, id)
-	if err != nil {
-		http.Error(w, fmt.Sprintf("executor %s of application %s has no log on node %s: it was never here, or its application is over", id, app, o.node), http.StatusNotFound)
+	if missing != nil {
+		http.Error(w, fmt.Sprintf("executor %s of application %s has no log on node %s: it was never here, or its application has been over for longer than log_retention, or left more than there is room for", id, app, o.node), http.StatusNotFound)
 		return
 	}
-	defer func() { _ = in.Close() }() // only read
 	pieces, err := o.open(in, stream)
 	defer pieces.close()
 	if err != nil {
@@ -75,4 +80,14 @@ func (o outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	pieces.copyTail(w, tail)
+}
+
+// find opens the folder of an executor's outputs, and returns who submitted its application.
+func (o outputs) find(app, id string) (in *os.Root, submitter string, err error) {
+	if in, err = files.Below(o.folder, app, id); err == nil {
+		return in, o.submitter(app), nil
+	}
+	_, submitter = of(filepath.Join(o.ended, app))
+	in, err = files.Below(o.ended, app, id)
+	return in, submitter, err
 }

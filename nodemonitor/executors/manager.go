@@ -1,6 +1,7 @@
 package executors
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
@@ -39,6 +40,8 @@ type Config struct {
 	Grace       time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
 	Limits      bool          // executors are limited as far as a cgroup can
 	OutputLimit int64         // bytes of one file of an output; four are kept; 0 for 8 MiB
+	Retention   time.Duration // for which outputs are kept after the end of their application; 0 for an hour
+	KeptBytes   int64         // of these outputs; 0 for 1 GiB
 
 	Guard    *guard.Client
 	Accounts *accounts.Accounts // under which executors run
@@ -118,7 +121,8 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := renew(&cfg); err != nil {
+	k := &kept{root: cfg.Folder + "-ended", retention: cmp.Or(cfg.Retention, time.Hour), limit: cmp.Or(cfg.KeptBytes, 1<<30), log: cfg.Logger}
+	if err := renew(&cfg, k); err != nil {
 		return nil, &api.Error{Problem: api.Internal, What: "the folders of an earlier process cannot be removed: " + err.Error(), Subject: "folder " + cfg.Folder, Tried: "making room for executors", Next: "remove it, or give the node another work_dir"}
 	}
 	roots, err := makeRoots(&cfg)
@@ -128,7 +132,7 @@ func New(cfg Config) (*Manager, error) {
 	if dirs := os.Getenv("SPARK_LOCAL_DIRS"); dirs != "" && len(roots) == 0 {
 		cfg.Logger.Warn("SPARK_LOCAL_DIRS is ignored: executors of Spark keep their local files in local_dirs of the node, else in their folders below work_dir", "SPARK_LOCAL_DIRS", dirs, "folder", cfg.Folder)
 	}
-	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, log: cfg.Logger, rename: os.Rename}, patience: disk.DefaultPatience, version: 1, wake: make(chan struct{})}
+	m := &Manager{cfg: cfg, apps: applications{}, folders: folders{root: cfg.Folder, locals: roots, kept: k, log: cfg.Logger, rename: os.Rename}, patience: disk.DefaultPatience, version: 1, wake: make(chan struct{})}
 	m.none = sync.NewCond(&m.mu)
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	m.work.Go(m.watch)
@@ -144,12 +148,15 @@ func (m *Manager) changed() {
 
 // watch ends the applications whose frontend is silent, until Close.
 func (m *Manager) watch() {
-	tick := time.NewTicker(m.cfg.Lease / 10)
+	tick, old := time.NewTicker(m.cfg.Lease/10), time.NewTicker(time.Minute)
 	defer tick.Stop()
+	defer old.Stop()
 	for {
 		select {
 		case now := <-tick.C:
 			m.expire(now)
+		case now := <-old.C:
+			m.folders.kept.trim(now)
 		case <-m.ctx.Done():
 			return
 		}
