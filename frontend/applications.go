@@ -146,6 +146,7 @@ func (f *Frontend) serveApplications() error {
 	cfg := application.Config{
 		Frontend: fmt.Sprintf("%s.%08x", f.cfg.ID, uint32(f.process.Incarnation)), Address: f.process.Internal, Scheduler: f.process.Scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.cfg.defaultClass(),
 		Lease: f.cfg.ApplicationLease,
+		Ended: func(u *api.JobUsage) { f.postUnbounded(func() { f.history.Add(u) }) },
 		Files: store, Jobs: f.owner.grants, Dial: f.dialNode, Logger: f.log,
 	}
 	if f.policy.SingleMaster() {
@@ -153,7 +154,7 @@ func (f *Frontend) serveApplications() error {
 	}
 	cfg.Memberships = f.owner.dispatch.Memberships()
 	f.applications.Service, f.applications.users = application.New(cfg), f.owner.ownerUsers
-	f.owner.grants.taskEnded = f.applications.TaskEnded
+	f.owner.grants.taskEnded, f.owner.grants.used = f.applications.TaskEnded, f.applications.Used
 	if f.web != nil {
 		f.web.Handle("GET /applications", telemetry.JSON(func(ctx context.Context) (any, error) { return viewsFor(ctx, f.applications.Views()), nil }))
 	}

@@ -225,7 +225,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 		scope:     o.scope, firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
 		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, staging: o.staging, hold: o.hold,
 	}
-	o.grants = &grants{scope: o.scope, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded}
+	o.grants = &grants{scope: o.scope, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded, uses: map[sched.JobID]*use{}}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
 	o.secrets = launchsecret.NewJobs(rep.ReportKey)
 	f.life.OnClose(f.closeJournal)

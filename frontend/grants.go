@@ -10,6 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // grantRetry is how long after a job of grants was refused for lack of room its tasks are
@@ -29,8 +30,26 @@ type grants struct {
 	admit        func(*journal.Submission) (limit string, err error)
 	post         func(do func()) // a stopping daemon grants nothing
 	taskEnded    func(app, level, key string, missed bool)
+	used         func(app, owner string, class sched.Class, slot time.Duration, done bool)
 	ended        []sched.JobID // in this batch
+	uses         map[sched.JobID]*use
+	over         []overUse // the oldest first
 }
+
+// use is for whom a job of grants had slots. It outlives the job for usesFor: a grant that was cancelled stays
+// in its slot until its executor ends it.
+type use struct {
+	app, owner string
+	class      sched.Class
+	counted    map[sched.AttemptID]bool
+}
+
+type overUse struct {
+	id sched.JobID
+	at time.Time
+}
+
+const usesFor = 10 * time.Second
 
 var _ application.Jobs = (*grants)(nil)
 
@@ -53,6 +72,7 @@ func (g *grants) enter(job *application.Job) {
 		time.AfterFunc(grantRetry, func() { g.post(func() { g.reportUnused(job) }) })
 		return
 	}
+	g.uses[sub.Job] = &use{job.App, job.Owner, job.Class, map[sched.AttemptID]bool{}}
 	m := g.jobs.AddGrant(sub, &jobs.Grant{App: job.App, Level: job.Level, Key: job.Key}).Submit()
 	g.dispatch.Step(&m)
 }
@@ -96,6 +116,21 @@ func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 func (g *grants) removeEnded() {
 	for _, id := range g.ended {
 		g.jobs.Remove(id)
+		g.over = append(g.over, overUse{id, time.Now()})
 	}
 	g.ended = g.ended[:0]
+	for len(g.over) > 0 && time.Since(g.over[0].at) > usesFor {
+		delete(g.uses, g.over[0].id)
+		g.over = g.over[1:]
+	}
+}
+
+// reported counts what a grant had of the cluster, once.
+func (g *grants) reported(it *wire.Item) {
+	u, id := g.uses[it.Msg.Job], it.Msg.AttemptID()
+	if u == nil || it.Elapsed <= 0 || u.counted[id] {
+		return
+	}
+	u.counted[id] = true
+	g.used(u.app, u.owner, u.class, jobs.Occupied(it), it.Msg.Outcome == sched.Done)
 }

@@ -1,14 +1,18 @@
 package frontend_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/apptest"
+	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
@@ -131,5 +135,44 @@ func TestNoHistory(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(f.cfg.Data, "history.db")); err == nil {
 		t.Error("there is a file")
+	}
+}
+
+// An application with executors is in the history when it has ended, with what the levels of each owner used.
+func TestApplicationInHistory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.master()
+	w.node(0, 2, small(100))
+	f := w.frontend()
+	d := w.driver(apptest.Spec{ID: "app-1", Owner: "team", Frontends: []string{f.Addr()}, Executors: 1, Slots: 2, Memory: 60})
+	awaitRunning(t, d, 1)
+	d.Add("stage", "short", 4, 20*time.Millisecond)
+	awaitEnded(t, d, "stage", 4)
+	d.AddLevel(api.Level{Name: "other", Class: "long", Owner: "lab"}, 2, 20*time.Millisecond)
+	awaitEnded(t, d, "other", 2)
+	d.Drop("stage")
+	d.Drop("other")
+	await.Until(t, "both uses are reported", func() bool {
+		e, err := f.Explain(t.Context(), "app-1")
+		return err == nil && strings.Contains(strings.Join(e.Why, " "), "for lab, ")
+	})
+	if err := d.Close(true); err != nil {
+		t.Error(err)
+	}
+	jobs := map[string]api.JobUsage{}
+	await.Until(t, "the application is in the history", func() bool {
+		for _, j := range history(t, f, identity.Self(), api.HistoryQuery{}).Jobs {
+			if j.Tasks > 0 { // the driver may have registered once more before it stopped
+				jobs[j.Job] = j
+			}
+		}
+		return len(jobs) == 2
+	}, func() string { return fmt.Sprintf("%+v", jobs) })
+	if j := jobs["app-1"]; j.Owner != "team" || j.App != "app-1" || j.State != api.StateCompleted || j.Attempts != 1 || j.Completed < 1 || j.SlotSeconds < 0.04 || j.Class != "short" || j.Ended <= j.Submitted {
+		t.Errorf("the application: %+v", j)
+	}
+	if j := jobs["app-1/lab"]; j.Owner != "lab" || j.Completed < 1 || j.SlotSeconds < 0.02 || j.Class != "long" || j.Attempts != 0 {
+		t.Errorf("its other owner: %+v", j)
 	}
 }

@@ -57,6 +57,7 @@ func (f *Frontend) stepReports(b *wire.Batch, bare bool) acknowledgement {
 			}
 			continue
 		}
+		o.grants.reported(it)
 		o.report = it
 		o.dispatch.StepReport(it)
 		if r, ok := o.jobs.Unused(it); ok {

@@ -25,6 +25,7 @@ type View struct {
 	Failures  int                 `json:"failures,omitempty"` // executors that ended in a row
 	Executors []api.ExecutorState `json:"executors"`
 	Levels    []LevelView         `json:"levels"`
+	Used      map[string]float64  `json:"slot_seconds"` // that it has used since it registered here, by owner
 }
 
 // LevelView is a level as it is shown.
@@ -53,7 +54,10 @@ func (s *Service) Views() []View {
 
 func (a *application) view(now time.Time) View {
 	v := View{ID: a.ID, Name: a.Name, User: a.User, Owner: a.Owner, Submitter: a.Submitter, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
-		Executors: []api.ExecutorState{}, Levels: []LevelView{}}
+		Executors: []api.ExecutorState{}, Levels: []LevelView{}, Used: map[string]float64{}}
+	for owner, o := range a.used {
+		v.Used[owner] = (o.slot[sched.Short] + o.slot[sched.Long]).Seconds()
+	}
 	if a.ended != "" {
 		v.State = "ending: " + a.ended
 	}
@@ -89,6 +93,9 @@ func (s *Service) Explain(id string) (*api.Explanation, bool) {
 	v := a.view(time.Now())
 	e := &api.Explanation{Groups: []api.GroupShare{}, Status: api.Status{Job: id, App: id, Owner: a.Owner, Submitter: a.Submitter, State: api.StateRunning, Submitted: float64(a.began.UnixNano()) / 1e9}}
 	e.Why = append(e.Why, v.sentence())
+	if used := v.usedSentence(); used != "" {
+		e.Why = append(e.Why, used)
+	}
 	for i := range v.Executors {
 		if i == explained {
 			e.Why = append(e.Why, fmt.Sprintf("%d more executors.", len(v.Executors)-explained))
@@ -209,4 +216,16 @@ func (r *competitor) all() (n int64) {
 		n += w
 	}
 	return n
+}
+
+// usedSentence says what the application has used, by owner; "" for nothing.
+func (v *View) usedSentence() string {
+	var parts []string
+	for _, owner := range slices.Sorted(maps.Keys(v.Used)) {
+		parts = append(parts, fmt.Sprintf("%.1f for %s", v.Used[owner], cmp.Or(owner, "nobody in particular")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "It has used slot-seconds since it registered here: " + strings.Join(parts, ", ") + "."
 }

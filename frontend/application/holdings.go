@@ -128,6 +128,7 @@ func (reg *registry) tick(now time.Time) {
 		}
 	}
 	reg.placeAll(now)
+	reg.closeOver(now, closingFor)
 	for name, n := range reg.nodes {
 		if !n.missingSince.IsZero() && now.Sub(n.missingSince) >= missingFor {
 			n.stop()

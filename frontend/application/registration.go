@@ -174,6 +174,7 @@ func (s *Service) EndApplication(_ context.Context, app string, incarnation int6
 	s.update(func(reg *registry, _ time.Time) {
 		if a := reg.apps[app]; a != nil && a.Incarnation == incarnation {
 			s.cfg.Logger.Info("an application has ended", "application", app)
+			a.endedItself = a.ended == ""
 			reg.end(a, "it has ended")
 		}
 	})

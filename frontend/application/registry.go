@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Times of the service.
@@ -30,6 +31,7 @@ type registry struct {
 	lease     time.Duration // for which an application may be silent
 	nodes     map[string]*node
 	apps      map[string]*application
+	closing   []*application // that were removed, and whose grants may still be reported; the oldest first
 	cancelled cancellations
 	groups    int // of the cluster
 	effects   effects
@@ -41,6 +43,7 @@ type effects struct {
 	submit   []Job
 	withdraw []withdrawal
 	removed  []*application
+	ended    []*api.JobUsage
 }
 
 // node is a node monitor of a membership.
@@ -149,6 +152,22 @@ func (reg *registry) remove(a *application) {
 	if reg.apps[a.ID] == a {
 		delete(reg.apps, a.ID)
 		reg.effects.removed = append(reg.effects.removed, a)
+		reg.closing = append(reg.closing, a)
+	}
+}
+
+// used counts what a task of an application's level, or a job that holds the slots of an executor, had of
+// the cluster.
+func (reg *registry) used(app, owner string, class sched.Class, slot time.Duration, done bool) {
+	app, _, _ = strings.Cut(app, "/")
+	a := reg.apps[app]
+	for i := len(reg.closing) - 1; a == nil && i >= 0; i-- {
+		if reg.closing[i].ID == app {
+			a = reg.closing[i]
+		}
+	}
+	if a != nil {
+		a.used.add(owner, class, slot, done)
 	}
 }
 

@@ -52,6 +52,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 	stop()
 	s.following.Wait()
+	s.update(func(reg *registry, now time.Time) { reg.closeOver(now, 0) })
 }
 
 // follower returns the follower of one master's membership.

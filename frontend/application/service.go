@@ -41,6 +41,8 @@ type Config struct {
 	Files        *filestore.Store
 	Jobs         Jobs
 	Memberships  []wire.MembershipSource // of all masters
+	// Ended receives what an application used that is not served here any more; nil: nobody does. It must not wait.
+	Ended func(*api.JobUsage)
 	// Dial returns a client of a node monitor and what closes it.
 	Dial   func(name, address string) (Node, func(), error)
 	Logger *slog.Logger
@@ -111,7 +113,10 @@ func (s *Service) apply(change func(reg *registry, now time.Time)) (removed []*a
 		}
 	}
 	removed = e.removed
-	e.withdraw, e.submit, e.removed = nil, nil, nil
+	for _, u := range e.ended {
+		s.ended(u)
+	}
+	e.withdraw, e.submit, e.removed, e.ended = nil, nil, nil, nil
 	clear(e.orders)
 	return removed
 }
@@ -151,4 +156,11 @@ func (s *Service) News(ctx context.Context, app string, incarnation, version int
 // for no disk: the owner goroutine of the frontend calls it.
 func (s *Service) TaskEnded(app, level, key string, missed bool) {
 	s.update(func(reg *registry, _ time.Time) { reg.taskEnded(app, level, key, missed) })
+}
+
+// ended passes on what an application used.
+func (s *Service) ended(u *api.JobUsage) {
+	if s.cfg.Ended != nil {
+		s.cfg.Ended(u)
+	}
 }

@@ -44,8 +44,8 @@ func (j *Job) started(wait time.Duration) {
 	}
 }
 
-// occupied returns for how long a reported attempt had its slot: not while it was suspended.
-func occupied(report *wire.Item) time.Duration {
+// Occupied returns for how long a reported attempt had its slot: not while it was suspended.
+func Occupied(report *wire.Item) time.Duration {
 	return max(report.Elapsed-max(report.Suspended, 0), 0)
 }
 
@@ -71,7 +71,7 @@ func lasted(s *api.Status) time.Duration {
 func (t *records) countAccepted(j *Job, report *wire.Item) {
 	t.applied = report
 	t.reportedStart(j, report)
-	j.usage.Slot += occupied(report)
+	j.usage.Slot += Occupied(report)
 }
 
 // countRetried counts the attempts before those of a NewAttempt message; report is that of the
@@ -90,7 +90,7 @@ func (t *records) inVain(j *Job, report *wire.Item) time.Duration {
 	if !j.addVain(vain{report.Msg.First, report.Msg.Attempt}) {
 		return 0
 	}
-	return occupied(report)
+	return Occupied(report)
 }
 
 // addVain remembers an attempt that had a slot in vain, and reports whether it is to be counted.

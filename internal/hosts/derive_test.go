@@ -22,7 +22,7 @@ func TestDerive(t *testing.T) {
 	if inv.Policy != "pigeon-x" || len(inv.Settings) != 0 || inv.Hosts[0].Settings["node"]["stop_wait"] != "5s" {
 		t.Errorf("the original changed: %+v", inv)
 	}
-	if _, err := inv.Derive(func(own *Inventory) { own.Hosts[0].Slots = 0 }); err == nil {
-		t.Error("a node without slots was accepted")
+	if _, err := inv.Derive(func(own *Inventory) { own.Hosts[0].Slots = -1 }); err == nil {
+		t.Error("a node with a negative number of slots was accepted")
 	}
 }
