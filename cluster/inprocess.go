@@ -90,7 +90,7 @@ func (p *inProcess) start(ctx context.Context) (err error) {
 	if err := p.startMasters(); err != nil {
 		return err
 	}
-	p.guard = guard.New(guard.Options{MaxRunning: s.nodes() * max(nodemonitor.Default().MaxProcesses, s.Slots)})
+	p.guard = guard.New(guard.Options{MaxRunning: s.nodes() * max(nodemonitor.Default().MaxProcesses, s.Slots), Log: s.Log})
 	if s.StartGuard {
 		p.guard.StartGuard()
 	}

@@ -3,9 +3,13 @@ package nodemonitor
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -72,6 +76,31 @@ func TestTimeLimit(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTimeLimitOfAHeldUpStart: the limit counts while a file of the user holds up the start of the program.
+func TestTimeLimitOfAHeldUpStart(t *testing.T) {
+	t.Parallel()
+	held := filepath.Join(t.TempDir(), "held")
+	if err := os.WriteFile(held, []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+		t.Fatal(err)
+	}
+	f, err := os.Open(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // only read from
+	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+		t.Skipf("no lease on a file: %v", err)
+	}
+	const limit = 200 * time.Millisecond
+	w := newWorld(t, false)
+	n := w.start(nil)
+	id := attemptOf(1, 0)
+	n.deliver(w.launch(0, 0, id, within(api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: []string{held}}}, limit)))
+	if r := w.reported(id); r.Msg.Outcome != sched.Failed || r.Code != api.CodeTimeLimit || !strings.Contains(r.Msg.Reason, "its program did not begin within "+limit.String()) {
+		t.Errorf("report %s, code %q", sched.Describe(&r.Msg), r.Code)
 	}
 }
 

@@ -83,7 +83,9 @@ func TestFrontendGone(t *testing.T) {
 				n := w.under(policy, nil, "n1")[0]
 				f.probe(n, 0, 1)
 				f.request(n, 0, 1)
-				other.probe(n, 0, 2)
+				other.probe(n, 0, 2, func(m *sched.Message) { // under Peacock it would go round the ring of a cluster without work
+					m.More = &sched.More{Load: sched.Load{Queued: 1000, Work: 1000 * sched.Second}, Threshold: 1000 * sched.Second}
+				})
 				w.update(func() { leave(w, f) })
 				id := attemptOf(2, 0)
 				other.bind(n, 0, id, other.request(n, 0, 2), sleepFor(0))

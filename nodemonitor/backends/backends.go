@@ -108,7 +108,7 @@ func Open(cfg Config) (s *Set, err error) {
 	}
 	cfg.OnClose(s.logs.Close)
 	if s.guard == nil {
-		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup})
+		s.guard = guard.New(guard.Options{MaxRunning: cfg.MaxProcesses, Grace: cfg.RestartGrace, Folder: cfg.Folder, Owner: cfg.Owner, Cgroup: cfg.Cgroup, Log: cfg.Log})
 		cfg.OnClose(func() error {
 			if s.leaving.Load() {
 				s.guard.Leave()

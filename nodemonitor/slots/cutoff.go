@@ -61,7 +61,7 @@ func (s *Workers) withdrawn(a *attempt, r *backend.Result) {
 	case a.cut != "":
 		r.Outcome, r.Reason = sched.Yielded, a.cut
 	case a.overtime:
-		r.Outcome, r.Reason, r.Code = sched.Failed, s.overtimeReason(a), api.CodeTimeLimit
+		r.Outcome, r.Reason, r.Code = sched.Failed, s.overtimeReason(a, r), api.CodeTimeLimit
 	case s.admission.stopping && !a.killed:
 		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Node.Name)
 	}

@@ -123,8 +123,12 @@ func (s *Workers) EndOvertime(number int32, id sched.AttemptID) {
 }
 
 // overtimeReason is the reason of an attempt that was ended at its time limit.
-func (s *Workers) overtimeReason(a *attempt) string {
+func (s *Workers) overtimeReason(a *attempt, r *backend.Result) string {
 	t := a.task()
+	what := "it ran for %v, %s, and was ended"
+	if t.Payload.Backend == api.BackendExec && r.Started.IsZero() {
+		what = "its program did not begin within %v, %s: a file that it needs is held up (a lease, FUSE, NFS)"
+	}
 	next := "give its job a longer one (--time-limit)"
 	whose := "its time limit"
 	if own := t.Payload.Limits; own == nil || own.Time == 0 {
@@ -132,7 +136,7 @@ func (s *Workers) overtimeReason(a *attempt) string {
 		next = "give its job one of its own (--time-limit), as far as the node allows that"
 	}
 	return (&api.Error{
-		What: fmt.Sprintf("it ran for %v, %s, and was ended", a.limits.Time, whose), Subject: t.Subject(),
+		What: fmt.Sprintf(what, a.limits.Time, whose), Subject: t.Subject(),
 		Tried: fmt.Sprintf("running it on node %q", s.cfg.Node.Name), Next: next,
 	}).Error()
 }

@@ -112,13 +112,13 @@ func (c *Client) adopt(g *instance) (*Adoption, error) {
 	return a, nil
 }
 
-// Claim delivers the events of a process of a former client to on; an end that the guard has
+// Claim delivers the events of a process of a former client, which the subject names, to on; an end that the guard has
 // kept is the first one.
-func (c *Client) Claim(h Handle, on func(Event)) {
+func (c *Client) Claim(h Handle, subject string, on func(Event)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.running[h]; a != nil {
-		a.on = on
+		a.on, a.subject = on, subject
 	}
 }
 

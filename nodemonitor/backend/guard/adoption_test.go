@@ -65,8 +65,8 @@ func adopt(t *testing.T, folder string) (*Client, *Adoption) {
 
 // claim claims a process.
 func claim(t *testing.T, c *Client, h Held) *run {
-	r := &run{t: t, handle: h.Handle, events: make(chan Event, 3)}
-	c.Claim(h.Handle, func(e Event) { r.events <- e })
+	r := &run{t: t, handle: h.Handle, events: make(chan Event, 4)}
+	c.Claim(h.Handle, "", func(e Event) { r.events <- e })
 	return r
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +27,9 @@ type birth struct {
 	s *server
 	c *child
 
-	done int    // the reading end
-	key  uint64 // in the poller; 0 when it is over
+	late *time.Timer // tells that it is held up
+	done int         // the reading end
+	key  uint64      // in the poller; 0 when it is over
 
 	start    fork.Start
 	clone    cloneArgs
@@ -394,6 +396,9 @@ func (b *birth) ready(uint32) {
 
 // close ends the wait for it.
 func (b *birth) close() {
+	if b.late != nil {
+		b.late.Stop()
+	}
 	if b.key != 0 {
 		b.s.poll.forget(b.key)
 		_ = unix.Close(b.done) // nothing was written

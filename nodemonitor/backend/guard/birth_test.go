@@ -126,8 +126,11 @@ func TestNobodyWaitsForTheFileOfAnother(t *testing.T) {
 			for _, r := range waiting {
 				select {
 				case e := <-r.events:
-					t.Fatalf("a process whose program was held had the event %+v %+v", e, e.Fault)
-				default:
+					if e.Kind != HeldUp {
+						t.Fatalf("a process whose program was held had the event %+v %+v", e, e.Fault)
+					}
+				case <-time.After(await.Limit):
+					t.Fatal("that it is held up is not told")
 				}
 				c.Kill(r.handle, time.Hour)
 				if e := r.end(); e.Kind != Ended || !e.Killed || !e.Never {

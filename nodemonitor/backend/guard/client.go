@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,7 @@ type Options struct {
 	Grace  time.Duration
 	Folder string
 	Owner  string
+	Log    *slog.Logger // nil for none
 
 	// Cgroup is the cgroup for processes with limits, a setting of package cgroup; "" makes the
 	// package find it.
@@ -73,13 +75,24 @@ type Client struct {
 
 	health health
 	strays atomic.Uint64
+	lately [latelyKept]lately // guarded by mu
+}
+
+// latelyKept is of how many ended attempts a client knows the subject, for what they have left running.
+const latelyKept = 256
+
+type lately struct {
+	handle  Handle
+	subject string
 }
 
 // attempt is one process until its last event.
 type attempt struct {
-	on    func(Event)
-	guard *instance // nil until its request is about to be written
-	over  bool      // its last event is being delivered
+	on      func(Event)
+	subject string
+	strays  int
+	guard   *instance // nil until its request is about to be written
+	over    bool      // its last event is being delivered
 }
 
 // family begins the marks of all processes that are run for an owner in a folder, by whichever of its guards; ""
@@ -141,7 +154,7 @@ func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 		return 0, fmt.Errorf("%w: the limit is %d", ErrFull, c.opts.MaxRunning)
 	}
 	c.last++
-	c.running[c.last] = &attempt{on: on}
+	c.running[c.last] = &attempt{on: on, subject: spec.Subject}
 	c.enqueue(request{Op: opStart, Handle: c.last, Spec: &spec, Mark: c.mark(c.last)})
 	return c.last, nil
 }
@@ -330,6 +343,7 @@ func (c *Client) deliver(e Event) {
 	}
 	if a.over = e.Kind.last(); a.over {
 		c.over++
+		e.Strays = a.strays
 	}
 	c.mu.Unlock()
 	a.on(e)
@@ -338,6 +352,7 @@ func (c *Client) deliver(e Event) {
 	}
 	c.mu.Lock()
 	delete(c.running, e.Handle)
+	c.lately[e.Handle%latelyKept] = lately{e.Handle, a.subject}
 	c.over--
 	if c.opts.Grace > 0 && (e.Kind != Lost || e.Never) { // else the guard that kept it is gone
 		c.enqueue(request{Op: opForget, Handle: e.Handle})

@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,26 +174,49 @@ func TestKillBeforeTheStart(t *testing.T) {
 // TestNothingOutlivesItsAttempt: what a process left in the background ends with it
 // when it ends by itself, and open pipes do not hold up its end.
 func TestNothingOutlivesItsAttempt(t *testing.T) {
-	c := client(t)
+	warned := make(chan string, 16)
+	c := New(Options{Log: slog.New(slog.NewTextHandler(lines(warned), nil))})
+	t.Cleanup(func() { c.Close(0) })
 	for name, script := range map[string]string{
 		"group":          `sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
 		"no environment": `env -i setsid -f sh -c 'echo $$ > pids; exec sleep 1000'; while [ ! -s pids ]; do sleep 0.01; done`,
-		"another tag":    `env -i setsid -f sh -c 'ulimit -x 1 2>/dev/null; echo $$ > pids; exec sleep 1000'; while [ ! -s pids ]; do sleep 0.01; done`,
-		"escaped":        `setsid sh -c 'echo $$ > pids; sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
+		"another tag":    `env -i PATH="$PATH" setsid -f sh -c 'prlimit --pid $$ --locks=1:1; echo $$ > pids; exec sleep 1000'; while [ ! -s pids ]; do sleep 0.01; done`,
+		"escaped":        `setsid sh -c 'echo $$ > pids; exec sleep 1000' & while [ ! -s pids ]; do sleep 0.01; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := shell(script)
-			s.Dir = t.TempDir()
-			if e := start(t, c, s).end(); e.Killed || e.Status != 0 {
+			s.Dir, s.Subject = t.TempDir(), "task "+name
+			before := c.Strays()
+			e := start(t, c, s).end()
+			if e.Killed || e.Status != 0 {
 				t.Errorf("ended as %+v", e)
 			}
 			pid := readPids(t, s.Dir+"/pids", 1)[0]
 			await.Until(t, "the process is gone", func() bool { return state(pid) == "" })
-			if name != "group" {
-				await.Until(t, "it is counted", func() bool { return c.Strays() > 0 })
+			if name == "group" {
+				return
+			}
+			await.Until(t, "it is counted", func() bool { return c.Strays() > before })
+			of := s.Subject
+			if name == "another tag" {
+				of = "an attempt that is not known"
+			}
+			if line := <-warned; !strings.Contains(line, fmt.Sprintf("of=%q process=%d program=s", of, pid)) {
+				t.Errorf("the warning is %s", line)
+			}
+			if name == "no environment" && e.Strays != 1 { // it had been adopted by the end of the attempt
+				t.Errorf("it ended with %d of them", e.Strays)
 			}
 		})
 	}
+}
+
+// lines takes what is written.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
 }
 
 // TestEscapedStaysWhileItsAttemptRuns: a sweep that kills what escaped from an

@@ -54,6 +54,23 @@ func (c *Client) Health() Health {
 // Strays returns how many processes were killed that had outlived their attempt outside of its group.
 func (c *Client) Strays() uint64 { return c.strays.Load() }
 
+// stray reports a process that had outlived its attempt.
+func (c *Client) stray(e *Event) {
+	c.strays.Add(1)
+	c.mu.Lock()
+	subject := "an attempt that is not known"
+	if a := c.running[e.Handle]; a != nil {
+		a.strays++
+		subject = a.subject
+	} else if l := c.lately[e.Handle%latelyKept]; e.Handle != 0 && l.handle&(1<<handleBits-1) == e.Handle {
+		subject = l.subject
+	}
+	c.mu.Unlock()
+	if c.opts.Log != nil {
+		c.opts.Log.Warn("a process was killed that had outlived its attempt, outside of its process group", "of", subject, "process", e.Pid, "program", string(e.Tail))
+	}
+}
+
 // Watch calls changed whenever the health of the guard has changed, until stop is called, and at once when it is at
 // fault. It must not call the client.
 func (c *Client) Watch(changed func(Health)) (stop func()) {

@@ -48,6 +48,7 @@ func (s *server) reap() {
 		c := s.byPid[pid]
 		if c == nil {
 			reapPid(pid) // an orphan, perhaps the last of its group
+			delete(s.told, pid)
 			s.sweepSoon()
 			continue
 		}
@@ -99,6 +100,7 @@ func (s *server) exit(c *child) {
 		})
 	}
 	s.measure(c)
+	s.killLeft(c)
 	s.sweepSoon()
 	s.finishIfEnded(c)
 }

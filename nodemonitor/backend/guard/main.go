@@ -78,7 +78,7 @@ func runGuard(pidfds bool) int {
 	}
 	s := &server{
 		poll: poll, null: null, env: ownPath(), open: createLog, signals: handledSignals(),
-		handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{},
+		handles: map[Handle]*child{}, byPid: map[int]*child{}, draining: map[*child]bool{}, told: map[int]bool{},
 	}
 	if !pidfds {
 		s.listen()

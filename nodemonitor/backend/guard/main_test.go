@@ -85,7 +85,7 @@ func start(t *testing.T, c *Client, spec Spec) *run {
 	if spec.Dir == "" {
 		spec.Dir = t.TempDir()
 	}
-	r := &run{t: t, events: make(chan Event, 3)}
+	r := &run{t: t, events: make(chan Event, 4)}
 	h, err := c.Start(spec, func(e Event) { r.events <- e })
 	if err != nil {
 		t.Fatal(err)
@@ -116,10 +116,14 @@ func (r *run) end() Event {
 	}
 }
 
+// next waits for the next event, on a slow machine too, where any start may be held up.
 func (r *run) next() Event {
 	r.t.Helper()
 	select {
 	case e := <-r.events:
+		if e.Kind == HeldUp {
+			return r.next()
+		}
 		return e
 	case <-time.After(await.Limit):
 		r.t.Fatal("no event within 20 s")

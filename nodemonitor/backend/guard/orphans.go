@@ -40,17 +40,20 @@ func (s *server) sweep() {
 	}
 	again := false
 	s.strays = false
+	told := s.told
+	s.told = map[int]bool{}
 	for _, pid := range childrenOf(os.Getpid()) {
 		if s.byPid[pid] != nil {
 			continue
 		}
 		s.strays = true
-		kill := false
+		kill, of := false, Handle(0)
 		if s.tags.on {
-			if known[tagOf(pid)] {
+			tag := tagOf(pid)
+			if known[tag] {
 				continue
 			}
-			kill = true // also where the process has changed its tag
+			kill, of = true, s.tags.handle(tag) // also where the process has changed its tag
 		} else {
 			mark := markOf(pid)
 			if marks[mark] {
@@ -60,13 +63,35 @@ func (s *server) sweep() {
 		}
 		again = true
 		if kill {
-			s.tell(Event{Kind: Stray, Pid: pid})
-			_ = syscall.Kill(pid, syscall.SIGKILL) // a child that is not reaped, so its pid is not reused
+			s.told[pid] = told[pid]
+			s.killStray(pid, of)
 		}
 	}
 	if again && s.retries > 0 {
 		s.retries--
 		s.sweepAgain()
+	}
+}
+
+// killStray kills an adopted child that has outlived its attempt, and tells the client once.
+func (s *server) killStray(pid int, of Handle) {
+	if p := lookAt(pid); p.state != "Z" && !s.told[pid] {
+		s.told[pid] = true
+		s.tell(Event{Kind: Stray, Handle: of, Pid: pid, Tail: p.name})
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL) // a child that is not reaped, so its pid is not reused
+}
+
+// killLeft kills what an attempt that ends has left outside of its group, as far as it is adopted by then, before
+// the end is told: a sweep finds the rest. With a backlog that is left to the sweep, too.
+func (s *server) killLeft(c *child) {
+	if !s.tags.on || s.laden {
+		return
+	}
+	for _, pid := range childrenOf(os.Getpid()) {
+		if s.byPid[pid] == nil && tagOf(pid) == s.tags.of(c.handle) && lookAt(pid).group != c.pid {
+			s.killStray(pid, c.handle)
+		}
 	}
 }
 

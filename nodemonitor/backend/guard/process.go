@@ -171,7 +171,7 @@ func (c *Client) receive(g *instance) {
 		switch g.answered(); e.Kind {
 		case Alive:
 		case Stray:
-			c.strays.Add(1)
+			c.stray(&e)
 		default:
 			c.deliver(e)
 		}

@@ -71,6 +71,29 @@ func neverRan(pid int) bool {
 	return err == nil && flags&forkedOnly != 0
 }
 
+// look is what /proc tells of a process.
+type look struct {
+	name  []byte // of its program, as its user wants it
+	state string
+	group int
+}
+
+// lookAt returns what a process is, which may have ended.
+func lookAt(pid int) (p look) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return p
+	}
+	begin, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	fields := bytes.Fields(text[end+1:])
+	if begin < 0 || end < begin || len(fields) < 3 {
+		return p
+	}
+	p.name, p.state = text[begin+1:end], string(fields[0])
+	p.group, _ = strconv.Atoi(string(fields[2])) // 0 is nobody's
+	return p
+}
+
 // parentOf returns a process's parent, 0 when there is no such process.
 func parentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

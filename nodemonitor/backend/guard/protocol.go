@@ -33,6 +33,8 @@ type Spec struct {
 	// As is the user of the process, in place of the guard's own; only for a guard that is root.
 	As     *User
 	Limits Limits
+	// Subject names it in the node monitor's log.
+	Subject string `msg:"-"`
 	// Script is written to its file before the process starts, whose program it is; nil for none.
 	Script *Script
 	// Stdin is set for a process that takes standard input, by Feed; otherwise the input is
@@ -110,7 +112,8 @@ const (
 	Lost    // the guard went away, or the node had no process, memory, open file or cgroup for it; Fault describes that
 	Input   // a piece of standard input was written or not taken; Input has how far it is
 	Alive   // of no process: the guard answers
-	Stray   // of no process: one that outlived its attempt, outside of its group, is killed
+	Stray   // a process of it that has outlived it, outside of its group, is killed; Pid, and Tail with the program's name
+	HeldUp  // it has not become its program for a second: its user's files are waited for
 )
 
 // last reports whether no event of the process follows.
@@ -121,9 +124,10 @@ type Event struct {
 	Kind   EventKind
 	Handle Handle
 
-	Pid    int                // Started
+	Pid    int                // Started, Stray
 	Reused bool               // Started: Spec.Spare has become its folder
 	Status syscall.WaitStatus // Ended; Refused: with which a shell would have ended, 0 for none
+	Strays int                `msg:"-"` // Ended: how many Stray events came before
 	Killed bool               // Ended: Kill came before the end
 	Never  bool               // Ended: Kill came before the beginning; Lost: the guard is there, and it never began
 	Ran    time.Duration      // Ended: from fork to end

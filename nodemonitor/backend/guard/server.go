@@ -29,6 +29,7 @@ const (
 // writing is tried again after a pause, which becomes longer, and maxBusy times at most: for a second in all.
 const (
 	heldUp    = 100 * time.Millisecond
+	lateStart = time.Second // the client is told then
 	busyPause = 5 * time.Millisecond
 	maxBusy   = 20
 )
@@ -63,6 +64,8 @@ type server struct {
 	sweeping bool            // a sweep is due
 	retries  int             // how often it may be repeated
 	strays   bool            // the last one has found adopted children
+	told     map[int]bool    // of adopted children: whether the client knows that they are killed
+	laden    bool            // there is a backlog
 }
 
 // loop serves until its client ends for good, or is gone for longer than the grace. It starts
@@ -80,7 +83,9 @@ func (s *server) turn() {
 		s.exits = false
 		s.reap()
 	}
-	if sendsNow(s.startSome(), time.Since(s.sent)) {
+	ready := s.startSome()
+	s.laden = ready > backlog
+	if sendsNow(ready, time.Since(s.sent)) {
 		s.send()
 	}
 }
@@ -211,6 +216,12 @@ func (s *server) launch(c *child, p plan, fault *Fault) {
 	}
 	s.byPid[c.pid] = c
 	s.watch(c)
+	b := c.birth
+	b.late = s.poll.after(lateStart, func() {
+		if c.birth == b {
+			s.tell(Event{Kind: HeldUp, Handle: c.handle})
+		}
+	})
 }
 
 // began is called when a process has become its program. The time that this has taken is not the program's,

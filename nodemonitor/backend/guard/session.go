@@ -191,6 +191,7 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		var socket int
 		if socket, err = descriptor(conn); err == nil {
 			err = s.serve(socket, received, first.Bytes())
+			s.tellLate()
 		}
 	} else if s.over = s.over || w.Ends; err == nil {
 		_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // fails only on a closed socket
@@ -200,6 +201,15 @@ func (s *server) arrive(conn net.Conn, received []byte, g greeting, until time.T
 		fmt.Fprintf(os.Stderr, "pigeon %s: a node monitor that connected is not served: %v; raise the limit of open files\n", Verb, err)
 	}
 	_ = conn.Close() // the link has a descriptor of its own
+}
+
+// tellLate tells a later client what has been held up.
+func (s *server) tellLate() {
+	for _, c := range s.handles {
+		if c.birth != nil && time.Since(c.started) > lateStart {
+			s.tell(Event{Kind: HeldUp, Handle: c.handle})
+		}
+	}
 }
 
 // hasGone reports whether the other end of a connection has been closed.

@@ -46,6 +46,14 @@ const rlimitLocks = 10
 // of returns the tag of an attempt.
 func (t *tags) of(h Handle) uint64 { return t.base | uint64(h)&(1<<handleBits-1) }
 
+// handle returns the attempt that has a tag, 0 for one that is none of this guard's.
+func (t *tags) handle(tag uint64) Handle {
+	if tag>>ofGuard != t.base>>ofGuard {
+		return 0
+	}
+	return Handle(tag & (1<<handleBits - 1))
+}
+
 // tagOf returns the tag of a process, 0 when there is no such process.
 func tagOf(pid int) uint64 {
 	var l unix.Rlimit

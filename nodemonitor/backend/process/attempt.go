@@ -64,7 +64,7 @@ func (r *run) spec(f logs.Files, as *accounts.Account) guard.Spec {
 	}
 	s := guard.Spec{
 		Argv: e.Argv, Env: append(r.b.cfg.Accounts.Environment(as), environment(t, r.b.cfg.Node)...), Dir: e.Dir, As: as.As,
-		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin,
+		Stdout: f.Stdout, Stderr: f.Stderr, Limit: r.b.cfg.Limit, Note: t.Note, Limits: r.limits(), Stdin: e.Stdin, Subject: t.Subject(),
 	}
 	if s.Dir == "" {
 		s.Dir, s.MakeDir = f.Folder, true
@@ -91,6 +91,10 @@ func (r *run) event(e guard.Event) {
 			r.b.cfg.Logs.NotTaken(r.spare)
 		}
 		r.input.change(func() { r.input.began = true })
+	case guard.HeldUp: // by files of its user: that counts as its program's time
+		if !r.reported() && r.task.Began != nil {
+			r.task.Began()
+		}
 	case guard.Input:
 		r.input.change(func() { r.input.state = e.Input })
 	case guard.Ended:
@@ -134,6 +138,7 @@ func (r *run) result(e guard.Event) backend.Result {
 		if res.Reason = unwritten(e.Output); res.Reason != "" {
 			r.b.cfg.Disk.LookSoon()
 		}
+		res.Reason = strings.TrimPrefix(res.Reason+leftRunning(e.Strays), "; ")
 	default:
 		r.b.cfg.Disk.LookSoon() // a full disk may be why it failed, and the next one would fail too
 		res.Outcome = sched.Failed
@@ -141,6 +146,7 @@ func (r *run) result(e guard.Event) backend.Result {
 		if missing := unwritten(e.Output); missing != "" { // the disk may not have taken the record of that either
 			next += "; " + missing
 		}
+		next += leftRunning(e.Strays)
 		what, next, code := r.limitMet(&e, what, next)
 		res.Code = code
 		res.Reason = fmt.Sprintf("task %s on node %q: %s%s; %s", r.task.Short(), r.b.cfg.Node, what, lastSaid(e.Tail), next)
@@ -238,6 +244,17 @@ func describe(s syscall.WaitStatus) string {
 		return fmt.Sprintf("it exited with status %d", s.ExitStatus())
 	}
 	return ""
+}
+
+// leftRunning says, after a semicolon, what became of processes that an attempt had left running.
+func leftRunning(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "; a process that it had left running in a session of its own was killed"
+	}
+	return fmt.Sprintf("; %d processes that it had left running in sessions of their own were killed", n)
 }
 
 // unwritten returns what of the output could not be written, "" when all was. What

@@ -158,7 +158,7 @@ func (b *Backend) TakeOver(h *guard.Held, t backend.Task, done func(backend.Resu
 	b.mu.Lock()
 	b.runs[t.ID] = r
 	b.mu.Unlock()
-	b.cfg.Guard.Claim(h.Handle, r.event)
+	b.cfg.Guard.Claim(h.Handle, t.Subject(), r.event)
 }
 
 // Leave ends the backend and leaves its processes to the guard, for the next process of the

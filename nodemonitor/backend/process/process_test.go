@@ -119,6 +119,17 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// A result says that something was killed which the attempt had left running.
+func TestLeftRunning(t *testing.T) {
+	n := newNode(t, guard.Options{})
+	for i, want := range []string{"a process that it had left running", "; 2 processes that it had left running"} {
+		left := strings.Repeat("env -i setsid -f sh -c ': > left; exec sleep 1000'; while [ ! -e left ]; do sleep 0.01; done; rm left; ", i+1)
+		if r := n.run(t, task(i, "sh", "-c", fmt.Sprintf("%s exit %d", left, i))); !strings.Contains(r.Reason, want) || r.ExitCode != i {
+			t.Errorf("it ended as %+v, want %q", r, want)
+		}
+	}
+}
+
 // A result states which bytes of the output could not be kept, that of a task that failed too: where
 // its disk takes nothing more, nothing else does.
 func TestOutputThatCannotBeKept(t *testing.T) {
