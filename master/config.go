@@ -123,6 +123,9 @@ func (c Config) mastersFault() string {
 	if fault := leaders.FaultOfGroups(c.Masters); fault != "" {
 		return fault
 	}
+	if own := c.Masters[c.Group]; !c.led() && strings.Contains(own, leaders.Separator) {
+		return fmt.Sprintf("%s are several masters of this one's group %d, and without leadership all of them would lead; set leadership: jetstream in each, or list one", own, c.Group)
+	}
 	if p, _, err := c.Configure(c.Weight); err == nil {
 		if err := policy.CheckMasters(p, len(c.Masters)); err != nil {
 			return err.Error()

@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
+	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
@@ -46,6 +47,7 @@ type Master struct {
 	standing    standing
 	natsFaults  jetstore.KnownFaults // written by watchNATS, read by calls
 	following   *following           // of a standby
+	twin        *leaders.Group       // at the address that the setting masters has for the group; nil: this master, or none
 	deps        Deps
 	address     string // where other daemons reach it
 	server      *server.Server
@@ -122,9 +124,7 @@ func (m *Master) assemble(p sched.Policy, params sched.Params, former *Master) e
 	o.links = m.openLinks()
 	m.life.OnClose(o.links.Close)
 	o.addDaemons(p)
-	o.siblings, err = newSiblings(m.cfg, p, o, m.codec, m.life.To)
-	m.life.OnClose(o.siblings.close)
-	return err
+	return m.newSiblings(p)
 }
 
 // addCore makes the policy's master core, if it has one, with its recording and timers.
@@ -187,9 +187,13 @@ func (m *Master) Run(ctx context.Context) error {
 	if m.cfg.led() {
 		tasks = append(tasks, m.stand)
 	}
+	started := m.life.MarkReady
+	if m.twin != nil {
+		tasks, started = append(tasks, m.watchTwin), nil
+	}
 	return m.life.Run(ctx, daemon.Parts{
 		Connect: m.connectNotices, Owner: m.loop.Run, Tasks: tasks,
-		Started: m.life.MarkReady, Wake: m.owner.publication.close,
+		Started: started, Wake: m.owner.publication.close,
 		Replaced: replaced,
 	})
 }

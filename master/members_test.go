@@ -49,7 +49,7 @@ func TestHelloIsRefused(t *testing.T) {
 	}{
 		{"a node of another group", daemontest.Node(t, "n9", m.Addr()), func(p *daemontest.Peer) { p.Group = 4 }, []string{"master of group 0", "group 4", "n9"}},
 		{"a frontend of another group", daemontest.Frontend(t, "f9", m.Addr()), func(p *daemontest.Peer) { p.Group = 4 }, []string{"group 4", "f9"}},
-		{"a master", daemontest.Frontend(t, "0", m.Addr()), func(p *daemontest.Peer) { p.Ref.Role = sched.Master }, []string{"masters exchange no messages", "same policy"}},
+		{"a master", daemontest.Frontend(t, "1", m.Addr()), func(p *daemontest.Peer) { p.Ref.Role = sched.Master }, []string{"masters exchange no messages", "same policy"}},
 	} {
 		c.set(c.peer)
 		r := c.peer.Hello(wire.Hello{Slots: daemontest.Slots(1, 1)})

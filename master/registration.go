@@ -51,7 +51,7 @@ func (o *owner) hello(h *wire.Hello) (wire.HelloReply, error) {
 		if o.follows && h.Sender.Daemon() == o.self {
 			return o.helloReply(h, refusal{}), nil // a standby, which asks whether this process lives
 		}
-		return o.helloReply(h, o.siblings.hello(h)), nil
+		return o.siblings.hello(h), nil
 	default:
 		return o.helloReply(h, refusal{refusedRole, fmt.Sprintf("%s does not register with a master", h.Sender)}), nil
 	}

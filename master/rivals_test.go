@@ -245,6 +245,8 @@ func TestRefusedShapes(t *testing.T) {
 		{"masters", "publishes the membership", func(c *master.Config) { c.Policy, c.Masters = "sparrow", two }},
 		{"masters", "none for this master's group 2", func(c *master.Config) { c.Policy, c.Masters, c.Group = "pigeon-sort", two, 2 }},
 		{"masters", "of group 1: give host:port", func(c *master.Config) { c.Policy, c.Masters = "pigeon-sort", []string{"127.0.0.1:1", "x"} }},
+		{"masters", "without leadership all of them would lead", func(c *master.Config) { c.Policy, c.Masters = "pigeon-x", []string{"127.0.0.1:1/127.0.0.1:2"} }},
+		{"masters", "without leadership all of them would lead", func(c *master.Config) { c.Masters = []string{"127.0.0.1:1/127.0.0.1:2"} }},
 		{"master_lost", "use 1s or more", func(c *master.Config) { c.MasterLost = time.Second - 1 }},
 	} {
 		cfg := settings()

@@ -2,6 +2,7 @@ package master_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,12 +129,114 @@ func TestStrangeMaster(t *testing.T) {
 	cfg := helping(t)
 	m := start(t, cfg[0])
 	codec := daemontest.Codec()
-	for group, says := range map[int]string{1: "", 5: "none of the other masters", 0: "none of the other masters"} {
+	for group, says := range map[int]string{1: "", 5: "none of the other masters", 0: "two masters of group 0 live"} {
 		r, err := daemontest.Dial(t, m.Addr(), codec).Hello(t.Context(), &wire.Hello{Sender: addrmap.MasterRef(group), Incarnation: 9, Address: "127.0.0.1:9"})
 		if err != nil || r.Accepted != (says == "") || !strings.Contains(r.Problem, says) {
 			t.Errorf("master %d is answered %+v, %v", group, r, err)
 		}
 	}
+}
+
+// A second master of a group, without leadership, ends and says why, before it is ready if the setting
+// masters names the first for the group. The first one says the same.
+func TestSecondMasterOfAGroup(t *testing.T) {
+	t.Parallel()
+	for _, p := range []string{"pigeon", "pigeon-x", "sparrow"} {
+		log := &daemontest.Text{}
+		first, err := master.New(under(p), slog.New(slog.NewTextHandler(log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		daemontest.Run(t, first)
+		c := under(p)
+		c.Masters = []string{first.Addr()}
+		second, err := master.New(c, daemontest.Log(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := daemontest.Begin(t, second).End(); err == nil || !strings.Contains(err.Error(), second.Addr()) || !strings.Contains(err.Error(), first.Addr()) || !strings.Contains(err.Error(), "stop one of the two") {
+			t.Errorf("%s: the second master ended with %v", p, err)
+		}
+		select {
+		case <-second.Ready():
+			t.Errorf("%s: the second master was ready", p)
+		default:
+		}
+		if text := log.String(); !strings.Contains(text, second.Addr()) || !strings.Contains(text, "two masters of group 0 live") {
+			t.Errorf("%s: the first master logged %s", p, text)
+		}
+	}
+}
+
+// The master of another group that hears two masters of one group tells both.
+func TestAnotherMasterHearsTwo(t *testing.T) {
+	t.Parallel()
+	cfg, log := helping(t), &daemontest.Text{}
+	cfg[0].MasterLost, cfg[1].MasterLost = patient(), patient() // none of them is lost meanwhile
+	first, err := master.New(cfg[0], slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemontest.Run(t, first)
+	other := start(t, cfg[1])
+	daemontest.Await(t, "the masters meet", func() bool { return other.metric("pigeon_master_siblings") })
+	c := cfg[0]
+	c.Listen, c.Record = ports.Addresses(t, 1)[0], t.TempDir()
+	c.Masters = []string{c.Listen, other.Addr()}
+	second, err := master.New(c, daemontest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemontest.Begin(t, second).End(); err == nil || !strings.Contains(err.Error(), first.Addr()) || !strings.Contains(err.Error(), other.Addr()) {
+		t.Errorf("the second master ended with %v", err)
+	}
+	daemontest.Await(t, "the first master says so", func() bool {
+		return strings.Contains(log.String(), "another master claims this one's group") && strings.Contains(log.String(), second.Addr())
+	})
+}
+
+// A process elsewhere that says hello as the master of a group is refused while the master at the
+// configured address lives, and only then. A master that is started again is no second one.
+func TestMasterElsewhere(t *testing.T) {
+	t.Parallel()
+	cfg := helping(t)
+	m, there := start(t, cfg[0]), start(t, cfg[1])
+	peer := daemontest.Dial(t, m.Addr(), daemontest.Codec())
+	answer := func(incarnation int64) (accepted bool, other string) {
+		r, err := peer.Hello(t.Context(), &wire.Hello{Sender: addrmap.MasterRef(1), Group: 0, Incarnation: incarnation, Address: "b:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Accepted, r.Leader
+	}
+	daemontest.Await(t, "the masters meet", func() bool { return m.metric("pigeon_master_siblings") })
+	if accepted, other := answer(4); !accepted || other != "" {
+		t.Errorf("before the other one has answered again it is answered %v, %q", accepted, other)
+	}
+	daemontest.Await(t, "it is refused", func() bool { accepted, other := answer(4); return !accepted && other == cfg[1].Listen })
+	if accepted, _ := answer(5); accepted {
+		t.Error("started again there it is accepted")
+	}
+	there.process.Stop()
+	daemontest.Await(t, "it is accepted", func() bool { accepted, other := answer(5); return accepted && other == "" })
+	c := cfg[1]
+	c.Record = t.TempDir()
+	again := start(t, c)
+	daemontest.Await(t, "the masters meet again", func() bool { return m.metric("pigeon_master_siblings") && again.metric("pigeon_master_siblings") })
+	again.process.Stop() // no error
+}
+
+// The setting masters may name a master by another address than it names itself.
+func TestOwnAddressByAnotherName(t *testing.T) {
+	t.Parallel()
+	c := under("pigeon-x")
+	c.Listen = ports.Addresses(t, 1)[0]
+	c.Masters = []string{strings.Replace(c.Listen, "127.0.0.1", "localhost", 1)}
+	m := start(t, c)
+	m.state()
+	m.process.Stop()
+	c.Masters = []string{"127.0.0.1:1"} // nobody is there
+	start(t, c)
 }
 
 // A slot that holds attempts besides the one that runs is announced once for each,

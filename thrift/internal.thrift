@@ -393,7 +393,8 @@ struct THelloReply {
   // means that the sender was not registered in between: what it sent then was dropped.
   9: optional i64 registration = 0
   // Of a standby, which registers nobody: where the master that leads serves, host:port;
-  // empty when it does not know.
+  // empty when it does not know. To a master without leadership: where another one of its
+  // group lives; the later of the two is refused.
   10: optional string leader = ""
   13: optional bool standby = false
   // Of the master's binary, and what it can do, as those of THello.
