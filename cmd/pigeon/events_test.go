@@ -122,7 +122,16 @@ func TestEventsVerb(t *testing.T) {
 	if text := succeed(t, "events", "--frontend", cluster, "--job", "job-b", "--since", "1h"); strings.Count(text, "\n") != 0 || !strings.Contains(text, "info     job_submitted       job job-b") {
 		t.Errorf("%s", text)
 	}
-	for _, wrong := range [][]string{{"--since", "soon"}, {"--since", "-5m"}, {"--type", "jobs"}} {
+	for limit, want := range map[string][]string{"1": {"job-b"}, "2": {"job-a", "job-b"}, "9": {"job-a", "job-b"}, "0": {"job-a", "job-b"}} { // of both frontends together
+		var got []string
+		for _, e := range lines[api.Event](t, succeed(t, "events", "--frontend", cluster, "-o", "json", "--type", "job", "--limit", limit)) {
+			got = append(got, e.Job)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("--limit %s: %q, want %q", limit, got, want)
+		}
+	}
+	for _, wrong := range [][]string{{"--since", "soon"}, {"--since", "-5m"}, {"--type", "jobs"}, {"--limit", "-1"}} {
 		if code, _, errs := program(t, append([]string{"events", "--frontend", cluster}, wrong...)...); code != exitUsage || errs == "" {
 			t.Errorf("%q: status %d, %s", wrong, code, errs)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/spf13/cobra"
@@ -18,26 +19,41 @@ import (
 
 // topPage is what "pigeon top" shows.
 type topPage struct {
-	Time         float64          `json:"time"`                  // of the client, in Unix seconds
-	Slots        int              `json:"slots"`                 // of the nodes that are up or draining
-	Busy         int              `json:"busy"`                  // slots that run a task
-	Reserved     int              `json:"reserved"`              // slots that take short tasks only
-	BusyReserved int              `json:"busy_reserved"`         // of these, those that run a task
-	ByOwner      bool             `json:"by_owner"`              // whether the policy counts owners; without that there are no owners, and what runs is not counted by class
-	RunningShort int              `json:"running_short"`         // slots that run short tasks
-	RunningLong  int              `json:"running_long"`          // slots that run long tasks
-	QueuedShort  int              `json:"queued_short"`          // short tasks in the queues of masters
-	QueuedLong   int              `json:"queued_long"`           // long tasks there
-	OldestShort  float64          `json:"oldest_short"`          // seconds that the oldest short task has waited there
-	OldestLong   float64          `json:"oldest_long"`           // the same of the long tasks
-	Launches     uint64           `json:"launches"`              // tasks that workers accepted, since their masters started
-	Lost         uint64           `json:"lost"`                  // launches that were lost with their nodes
-	Refused      uint64           `json:"refused"`               // launches that a worker refused
-	LaunchRate   *float64         `json:"launch_rate,omitempty"` // launches a second since the object before, of groups whose masters answered both times; left out in the first
-	Owners       []api.OwnerShare `json:"owners"`                // each after its parent, the whole first; summed over the groups
-	Groups       []topGroup       `json:"groups"`                // in their order
-	Nodes        []topNode        `json:"nodes"`                 // those that are not up first, then the busiest
+	Time         float64          `json:"time"`                   // of the client, in Unix seconds
+	Slots        int              `json:"slots"`                  // of the nodes that are up or draining
+	Busy         int              `json:"busy"`                   // slots that run a task
+	Reserved     int              `json:"reserved"`               // slots that take short tasks only
+	BusyReserved int              `json:"busy_reserved"`          // of these, those that run a task
+	ByOwner      bool             `json:"by_owner"`               // whether the policy counts owners; without that there are no owners, and what runs is not counted by class
+	RunningShort int              `json:"running_short"`          // slots that run short tasks
+	RunningLong  int              `json:"running_long"`           // slots that run long tasks
+	QueuedShort  int              `json:"queued_short"`           // short tasks in the queues of masters
+	QueuedLong   int              `json:"queued_long"`            // long tasks there
+	OldestShort  float64          `json:"oldest_short"`           // seconds that the oldest short task has waited there
+	OldestLong   float64          `json:"oldest_long"`            // the same of the long tasks
+	Launches     uint64           `json:"launches"`               // tasks that workers accepted, since their masters started
+	Lost         uint64           `json:"lost"`                   // launches that were lost with their nodes
+	Refused      uint64           `json:"refused"`                // launches that a worker refused
+	LaunchRate   *float64         `json:"launch_rate,omitempty"`  // launches a second since the object before, of groups whose masters answered both times; left out in the first
+	Owners       []api.OwnerShare `json:"owners"`                 // each after its parent, the whole first; summed over the groups
+	Jobs         []topJob         `json:"jobs"`                   // those that have not ended, the most running tasks first; at most 200, the newest of those that run before others
+	JobsMissing  bool             `json:"jobs_missing,omitempty"` // whether a frontend did not answer, whose jobs are left out
+	Groups       []topGroup       `json:"groups"`                 // in their order
+	Nodes        []topNode        `json:"nodes"`                  // those that are not up first, then the busiest
 	at           time.Time        // of the answer
+}
+
+// mostTopJobs bounds the jobs of a page: a frontend may have a hundred thousand.
+const mostTopJobs = 200
+
+// topJob is a job that has not ended.
+type topJob struct {
+	Job     string    `json:"job"`             // its id
+	Name    string    `json:"name,omitempty"`  // what the work is
+	Owner   string    `json:"owner,omitempty"` // for whom it runs
+	State   api.State `json:"state"`           // running, queued or held
+	Running int       `json:"running"`         // tasks that run
+	Queued  int       `json:"queued"`          // tasks that neither run nor have ended
 }
 
 // topGroup is one group.
@@ -76,10 +92,11 @@ func topCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "top",
 		GroupID: groupWatch,
-		Short:   "Show what the cluster does now: slots, queues, owners, nodes",
+		Short:   "Show what the cluster does now: slots, queues, jobs, owners, nodes",
 		Long: `Shows how many slots are busy, what runs and waits of each class and for how long the
-oldest task has waited, the owners with what they have and wait for, the groups and the
-nodes, and how many tasks are launched a second. Slots are those of nodes that are up or
+oldest task has waited, the groups, the unfinished jobs with the most running tasks first,
+the owners with what they have and wait for, the nodes, and how many tasks are launched a
+second. Slots are those of nodes that are up or
 draining: tasks run on both. On a terminal it is drawn again each second until Ctrl-C, and
 lines that do not fit are counted; elsewhere one picture follows the other. With -o json,
 one object for each.`,
@@ -131,7 +148,11 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 	if err != nil && !hasProblem(err, api.Denied) { // without the right to see shares, all else is shown
 		return nil, err
 	}
-	page := &topPage{at: time.Now(), Groups: []topGroup{}, Nodes: []topNode{}, Owners: shares.Owners, ByOwner: len(groups) > 0 && shares.Fair && len(shares.Owners) > 0}
+	jobs, missing := c.topJobs(ctx)
+	if missing != nil && ctx.Err() != nil {
+		return nil, missing
+	}
+	page := &topPage{at: time.Now(), Jobs: jobs, JobsMissing: missing != nil, Groups: []topGroup{}, Nodes: []topNode{}, Owners: shares.Owners, ByOwner: len(groups) > 0 && shares.Fair && len(shares.Owners) > 0}
 	page.Time = float64(page.at.UnixMicro()) / 1e6
 	if page.ByOwner {
 		page.RunningShort, page.RunningLong = page.Owners[0].RunningShort, page.Owners[0].RunningLong
@@ -144,6 +165,41 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 	})
 	page.LaunchRate = page.rateSince(before)
 	return page, nil
+}
+
+// topJobs returns the unfinished jobs of the frontends that answer, and what went wrong at others.
+func (c *clusterClient) topJobs(ctx context.Context) ([]topJob, error) {
+	var found []api.Status
+	err := c.Each(ctx, func(f *frontends.Frontend) error {
+		room := mostTopJobs
+		for _, states := range [][]string{{string(api.StateRunning)}, {string(api.StateQueued), string(api.StateHeld)}} {
+			if room == 0 {
+				break
+			}
+			some, err := listOf(ctx, c, f, &selection{limit: room, filter: api.JobFilter{States: states}})
+			if err != nil {
+				return err
+			}
+			found, room = append(found, some...), room-len(some)
+		}
+		return nil
+	})
+	return busiestJobs(found), err
+}
+
+// busiestJobs returns the jobs with the most running tasks first, and of equal ones the newest.
+func busiestJobs(found []api.Status) []topJob {
+	slices.SortStableFunc(found, func(a, b api.Status) int {
+		return cmp.Or(cmp.Compare(b.Running, a.Running), cmp.Compare(b.Submitted, a.Submitted), strings.Compare(a.Job, b.Job))
+	})
+	list := []topJob{}
+	for i := range found {
+		// Its state may have changed between both questions, of which each then has it.
+		if s := &found[i]; len(list) < mostTopJobs && !s.State.Ended() && !slices.ContainsFunc(list, func(j topJob) bool { return j.Job == s.Job }) {
+			list = append(list, topJob{Job: s.Job, Name: s.Name, Owner: s.Owner, State: s.State, Running: s.Running, Queued: max(s.Tasks-s.Running-s.Completed-s.Failed, 0)})
+		}
+	}
+	return list
 }
 
 // rateSince returns the launches a second since the page before, nil where they are not known. A
@@ -217,8 +273,12 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 	if p.LaunchRate != nil {
 		rate = fmt.Sprintf("%.1f a second", *p.LaunchRate)
 	}
+	missing := ""
+	if p.JobsMissing {
+		missing = "; a frontend does not answer, and its jobs are missing"
+	}
 	head := []string{
-		fmt.Sprintf("pigeon top, %s: %s, %s, %d of them up", p.at.Format(time.TimeOnly), sched.Count(len(p.Groups), "group", "groups"), sched.Count(len(p.Nodes), "node", "nodes"), up),
+		fmt.Sprintf("pigeon top, %s: %s, %s, %d of them up%s", p.at.Format(time.TimeOnly), sched.Count(len(p.Groups), "group", "groups"), sched.Count(len(p.Nodes), "node", "nodes"), up, missing),
 		fmt.Sprintf("slots %s %d of %d busy; of %d reserved for short tasks %d", slotsBar(p.Busy, p.Slots), p.Busy, p.Slots, p.Reserved, p.BusyReserved),
 		fmt.Sprintf("launches %s; %d in all, %d lost, %d refused", rate, p.Launches, p.Lost, p.Refused), "",
 	}
@@ -244,8 +304,8 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 		classes.add(plain, c.name, running, fmt.Sprint(c.queued), waitedFor(c.queued, c.oldest))
 	}
 	err := classes.write(out, screen)
-	tables := []fitted{p.groupTable(), p.ownerTable(), p.nodeTable()}
-	names := [][2]string{{"group", "groups"}, {"owner", "owners"}, {"node", "nodes"}}
+	tables := []fitted{p.groupTable(), p.jobTable(), p.ownerTable(), p.nodeTable()}
+	names := [][2]string{{"group", "groups"}, {"job", "jobs"}, {"owner", "owners"}, {"node", "nodes"}}
 	var whole []string // the tables that are left out
 	for i := range tables {
 		room := len(tables[i].rows) + 2
@@ -312,6 +372,15 @@ func (p *topPage) groupTable() fitted {
 		}
 		f.add(plain, fmt.Sprint(g.Group), fmt.Sprintf("%d/%d", g.Busy, g.Slots), slotsBar(g.Busy, g.Slots),
 			fmt.Sprint(g.QueuedShort), waitedFor(g.QueuedShort, g.OldestShort), fmt.Sprint(g.QueuedLong), waitedFor(g.QueuedLong, g.OldestLong))
+	}
+	return f
+}
+
+func (p *topPage) jobTable() fitted {
+	f := fitted{painted: 3, columns: []column{{head: "JOB", least: 8}, {head: "NAME", least: 8, leaves: 1}, {head: "OWNER", least: 8}, {head: "STATE"}, {head: "RUNNING"}, {head: "QUEUED"}}}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		f.add(stateColour(j.State), j.Job, cmp.Or(j.Name, "-"), cmp.Or(j.Owner, "-"), string(j.State), fmt.Sprint(j.Running), fmt.Sprint(j.Queued))
 	}
 	return f
 }

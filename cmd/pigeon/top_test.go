@@ -22,11 +22,12 @@ func TestTop(t *testing.T) {
 		page = lines[topPage](t, succeed(t, "top", "--once", "-o", "json"))[0]
 		return page.Busy == 4-reservedOf(t)
 	})
-	if page.Slots != 4 || page.RunningLong != page.Busy || page.QueuedLong != 5-page.Busy || page.OldestLong <= 0 || page.QueuedShort != 0 || page.LaunchRate != nil || len(page.Nodes) != 2 || len(page.Groups) != 1 || !page.ByOwner {
+	if page.Slots != 4 || page.RunningLong != page.Busy || page.QueuedLong != 5-page.Busy || page.OldestLong <= 0 || page.QueuedShort != 0 || page.LaunchRate != nil || len(page.Nodes) != 2 || len(page.Groups) != 1 || !page.ByOwner || page.JobsMissing ||
+		len(page.Jobs) != 1 || page.Jobs[0].Job != "long" || page.Jobs[0].Running+page.Jobs[0].Queued != 5 {
 		t.Errorf("%+v", page)
 	}
 	text := succeed(t, "top", "--once")
-	for _, want := range []string{"1 group, 2 nodes, 2 of them up", fmt.Sprintf("%d of 4 busy", page.Busy), "team/alice", "node-0-000", "OLDEST WAIT"} {
+	for _, want := range []string{"1 group, 2 nodes, 2 of them up", fmt.Sprintf("%d of 4 busy", page.Busy), "team/alice", "node-0-000", "OLDEST WAIT", "\nJOB   NAME  OWNER       STATE    RUNNING  QUEUED\nlong  -     team/alice  running  "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -92,6 +93,28 @@ func TestTopCountsSlotsOfDrainingNodes(t *testing.T) {
 	}
 	if long := topCommand().Long; !strings.Contains(strings.Join(strings.Fields(long), " "), "Slots are those of nodes that are up or draining") {
 		t.Errorf("the help says %q", long)
+	}
+}
+
+// Jobs are those that have not ended, the most running tasks first, as many as fit.
+func TestTopShowsTheBusiestJobs(t *testing.T) {
+	t.Parallel()
+	found := []api.Status{
+		{Job: "waits", State: api.StateQueued, Tasks: 9, Submitted: 5}, {Job: "over", State: api.StateCompleted, Tasks: 1, Running: 1},
+		{Job: "some", State: api.StateRunning, Tasks: 9, Running: 2, Completed: 3, Failed: 1}, {Job: "most", Name: "n", Owner: "o", State: api.StateRunning, Tasks: 4, Running: 4},
+		{Job: "some", State: api.StateQueued, Tasks: 9},
+	}
+	for i := range 2 * mostTopJobs {
+		found = append(found, api.Status{Job: fmt.Sprintf("old-%03d", i), State: api.StateQueued, Tasks: 1})
+	}
+	page := &topPage{at: time.Unix(0, 0), Jobs: busiestJobs(found)}
+	if j := page.Jobs; len(j) != mostTopJobs || j[0] != (topJob{Job: "most", Name: "n", Owner: "o", State: api.StateRunning, Running: 4}) ||
+		j[1] != (topJob{Job: "some", State: api.StateRunning, Running: 2, Queued: 3}) || j[2].Job != "waits" || j[2].Queued != 9 {
+		t.Errorf("%d: %+v", len(j), j[:3])
+	}
+	var out strings.Builder
+	if err := page.print(&out, terminal{width: 80, height: 16}); err != nil || strings.Count(out.String(), "\n") > 15 || !strings.Contains(out.String(), "\nand 198 more jobs\n") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
