@@ -137,7 +137,7 @@ const collectFlag = "collect"
 
 // addCollect adds the flag.
 func addCollect(fs *pflag.FlagSet, to *string) {
-	addFilledText(fs, to, collectFlag, "name a folder, . for the current one", "copy the files that the tasks leave in their working folders into this folder at the end, as 'pigeon files --to' does")
+	addFilledText(fs, to, collectFlag, "name a folder, . for the current one", "folder for the files that the tasks leave in their own")
 }
 
 // collection is what --collect copies: what the tasks of a job left, into a folder, "" for nowhere.

@@ -54,3 +54,16 @@ func TestWhyOutputIsMissing(t *testing.T) {
 		t.Error(met)
 	}
 }
+
+// The page of the verb with the most flags is about a screen: a line for each flag, the rest is in docs/jobs.md.
+func TestHelpOfSubmitIsShort(t *testing.T) {
+	_, page, _ := pigeon(t, "submit", "--help")
+	if n := strings.Count(page, "\n"); n > 55 || !strings.Contains(page, "docs/jobs.md") {
+		t.Errorf("%d lines:\n%s", n, page)
+	}
+	for line := range strings.Lines(page) {
+		if len(line) > 120 && !strings.Contains(line, "--owner") { // a setting, whose text is that of its file
+			t.Errorf("%d bytes: %s", len(line), line)
+		}
+	}
+}

@@ -13,9 +13,9 @@ import (
 
 // addLimitFlags adds the flags for the resources that each task of a job may use.
 func addLimitFlags(fs *pflag.FlagSet, j *jobFlags) {
-	fs.Var(&j.memory, "memory", "what each task may use of memory, all its processes together: a number with K, M, G or T (1024 each), such as 2G; a task that needs more fails with the code out_of_memory (default: the node's)")
-	fs.Var(&j.cpus, "cpus", "processors that each task may use, such as 1.5 (default: the node's limit, or none)")
-	fs.Var(&j.timeLimit, "time-limit", "how long each task may run, suspensions left out: 90s, 10m, 1h30m, or [D-]HH:MM:SS; then it is ended, and fails with the code time_limit (default: the node's)")
+	fs.Var(&j.memory, "memory", "memory of each task, such as 2G (default: the node's)")
+	fs.Var(&j.cpus, "cpus", "processors of each task, such as 1.5 (default: the node's)")
+	fs.Var(&j.timeLimit, "time-limit", "how long each task may run: 10m, or [D-]HH:MM:SS")
 }
 
 // limits returns the limits of each task.

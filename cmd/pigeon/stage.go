@@ -25,7 +25,7 @@ const stageFlag = "stage"
 
 // addStage adds the flag.
 func addStage(flags *pflag.FlagSet, list *[]string) {
-	flags.StringArrayVar(list, stageFlag, nil, fmt.Sprintf("FILE, FILE=NAME, FOLDER or FOLDER=NAME: every attempt finds a copy of its own under the name in its working folder (default: the last part of the path; of a folder all files in it); repeatable, at most %d files", api.MaxStagedFiles))
+	flags.StringArrayVar(list, stageFlag, nil, "FILE[=NAME] or FOLDER[=NAME] for working folders; repeatable")
 }
 
 // staged is the files that are sent with a job.

@@ -44,32 +44,16 @@ func submitCommand() *cobra.Command {
 		Use:     "submit [flags] {-- PROGRAM | SCRIPT} [ARGUMENT]...",
 		GroupID: groupJobs,
 		Short:   "Submit a job and print its id",
-		Long: `Submits a job and prints its id once the frontend has it in its journal. The
-program runs without a shell, once for each task; PIGEON_JOB, PIGEON_TASK and
-PIGEON_ATTEMPT in its environment name it. A program may be started more than once
-for a task, by another attempt with a higher number; no number starts twice.
-
-A file of this machine that begins with #!, or standard input (-), is sent with the job, as
-batch systems do, unless -- comes before its name: nodes need not have it. Lines #PIGEON --flag value at its head are
-flags of submit. --file reads a whole job from YAML or JSON. What the command line says
-counts before a script's lines, and these before a job file (docs/jobs.md).
-
-With --after the frontend holds the job until other jobs have ended; it fails when one of
-them did not end as it must have.
-
-With --wait, the exit status is 1 when the job fails or is cancelled, and standard error
-shows how far it has come: a bar on a terminal, else a line every 10 s. A frontend that does
-not answer is tried for --retry-for, with the others of --frontend, and the job is
-accepted once: it is sent again under the same key, and only to where that is the same
-job.`,
+		Long: `Submits a job and prints its id once its frontend has stored it. The program runs without
+a shell, once for each task: PIGEON_JOB, PIGEON_TASK and PIGEON_ATTEMPT in its environment.
+A script of this machine, or standard input (-), is sent with the job, unless -- comes
+before its name. With --wait, the exit status is 1 when the job fails or is cancelled.
+docs/jobs.md has scripts, job files, arrays, and all else about each flag.`,
 		Example: `  pigeon submit -- make -C /src test
   pigeon submit --tasks 100 --estimate 20s -- sh -c 'render frame-$PIGEON_TASK'
-  pigeon submit --sleep 100ms --tasks 20 --wait       tasks that only sleep
   pigeon submit --key nightly-7 -- backup             submitted twice, accepted once
   pigeon submit --array 1-1000 job.sh                 PIGEON_ARRAY_INDEX is 1, 2 ... 1000
-  pigeon submit --failed-of JOB --array 1-1000 job.sh those that failed, again
-  pigeon submit --wait --array 1,3,5-9 --output 'out_%a.txt' job.sh
-  pigeon submit --stage data/ --stage conf.json=etc/conf.json -- program
+  pigeon submit --wait --array 1,3,5-9 -o 'out_%a.txt' job.sh
   pigeon submit --after JOB:ok --after OTHER:any -- report
   pigeon submit --file job.yaml --priority 5`,
 	}
@@ -105,13 +89,13 @@ func (f *submitFlags) add(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.sleep, "sleep", 0, "sleep for this long instead of running a program")
 	fs.IntVar(&f.tasks, "tasks", 1, fmt.Sprintf("tasks of the job, at most %d", api.MaxTasks))
 	fs.BoolVar(&f.wait, "wait", false, "wait until the job has ended")
-	fs.StringVar(&f.array, "array", "", "a task for each index, such as 1-1000, 0-90:10, 1,3,5-9, or 1-1000%50 for 50 at a time; its process finds the index in PIGEON_ARRAY_INDEX")
-	addFilledText(fs, &f.failedOf, "failed-of", "give the id of a job", "only the tasks that failed in this job, whose command line is repeated here; they keep their indices, or their numbers (PIGEON_TASK)")
-	fs.IntVar(&f.running, "max-running", 0, "run at most this many of the job's tasks at a time, as with %MOST of --array (default: no limit)")
-	fs.StringArrayVar(&f.after, "after", nil, fmt.Sprintf("JOB, JOB:ok or JOB:any: the job starts when that one has completed (ok, the default) or has ended at all (any), and fails when it cannot any more; repeatable, at most %d", api.MaxAfter))
-	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input; flags count before its keys")
+	fs.StringVar(&f.array, "array", "", "a task for each index: 1-1000, 0-90:10, 1,3,5-9, 1-1000%50")
+	addFilledText(fs, &f.failedOf, "failed-of", "give the id of a job", "only the tasks that failed in this job, repeated here")
+	fs.IntVar(&f.running, "max-running", 0, "tasks of the job that run at a time (default: no limit)")
+	fs.StringArrayVar(&f.after, "after", nil, "JOB[:ok] or JOB:any: start once it has completed, or ended; repeatable")
+	fs.StringVar(&f.file, "file", "", "job file in YAML or JSON, - for standard input")
 	addCollect(fs, &f.collect)
-	fs.BoolVar(&f.schema, "schema", false, "print the JSON Schema of job files, and submit nothing")
+	fs.BoolVar(&f.schema, "schema", false, "print the JSON Schema of job files")
 }
 
 // request makes the job of the command line, of a script and of a job file.

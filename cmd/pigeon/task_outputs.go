@@ -31,7 +31,7 @@ type submitOutput struct {
 // addSubmitOutput adds the flag.
 func addSubmitOutput(cmd *cobra.Command, fs *pflag.FlagSet) (*outputFormat, *taskFiles) {
 	format, files := outputText, taskFiles("")
-	fs.VarP(submitOutput{&format, &files}, "output", "o", "text, or json: one object a line; or with --wait a file for what each task writes to standard output: out_%a.txt (%j job, %a index of the array, %n number of the task)")
+	fs.VarP(submitOutput{&format, &files}, "output", "o", "text, json, or with --wait each task's file (%j %a %n)")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return &format, &files
 }
