@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -165,17 +165,8 @@ func cell(v reflect.Value) string {
 	case reflect.Int64:
 		return strconv.FormatInt(v.Int(), 10)
 	default:
-		return plainText(v.String())
+		return textcolumns.PlainCell(v.String())
 	}
-}
-
-// plainText keeps a spreadsheet from taking a text for a formula, which would run: users choose the names of
-// jobs, and others open the export.
-func plainText(text string) string {
-	if text != "" && strings.ContainsAny(text[:1], "=+-@\t\r") {
-		return "'" + text
-	}
-	return text
 }
 
 func (c *csvWriter) close() error {

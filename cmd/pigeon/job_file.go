@@ -196,6 +196,7 @@ func (f *jobFile) texts(k *fileKey, key, value *yaml.Node) (list []fileValue, er
 	}
 	switch {
 	case k.form == valueMap && value.Kind == yaml.MappingNode:
+		lines := map[string]int{}
 		for i := 0; i+1 < len(value.Content) && err == nil; i += 2 {
 			name, v := value.Content[i], resolved(value.Content[i+1])
 			if name.Tag == mergeKey {
@@ -204,6 +205,10 @@ func (f *jobFile) texts(k *fileKey, key, value *yaml.Node) (list []fileValue, er
 			if name.Value == "" || strings.Contains(name.Value, "=") {
 				return nil, f.fault(name, "%s: %q is no name of a variable", k.name, name.Value)
 			}
+			if line, twice := lines[name.Value]; twice {
+				return nil, f.fault(name, "%s: %q is on line %d already; delete one of them", k.name, name.Value, line)
+			}
+			lines[name.Value] = name.Line
 			if v.Kind == yaml.ScalarNode && v.Tag == "!!null" {
 				list = append(list, fileValue{text: name.Value, line: name.Line})
 				continue

@@ -82,7 +82,7 @@ func TestJobFileHasEveryKey(t *testing.T) {
 	}
 	e := r.Tasks[0].Payload.Exec
 	got := fmt.Sprintln(r.Name, r.Owner, r.Priority, r.Class, r.Estimate, len(r.Tasks), r.Array, r.Limits, r.Retries, r.Restartable, r.NoSuspend, r.MaxDisconnect, r.MaxRunning, r.After, r.Key, e.Argv, e.Dir, strings.Join(e.Env, " "))
-	const want = "nightly team/alice -3 long 20s 10 {0 10} memory 2G, cpus 1.5, time limit 1h30m0s 2 true true 1m0s 4 [one:ok two:any] nightly-7 [render --quality 9] /tmp SCENE=forest EMPTY= FROM=file SEED=1\n"
+	const want = "nightly team/alice -3 long 20s 10 {0 10  false} memory 2G, cpus 1.5, time limit 1h30m0s 2 true true 1m0s 4 [one:ok two:any] nightly-7 [render --quality 9] /tmp SCENE=forest EMPTY= FROM=file SEED=1\n"
 	if got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
@@ -100,7 +100,7 @@ func TestJobFileAndFlagsAgree(t *testing.T) {
 	clients := &cobra.Command{}
 	addClientFlags(clients)
 	client.AddFlagSet(clients.Flags())
-	own := map[string]bool{"file": true, "collect": true, "schema": true, "wait": true, "output": true, "progress": true, "quiet": true}
+	own := map[string]bool{"failed-of": true, "file": true, "collect": true, "schema": true, "wait": true, "output": true, "progress": true, "quiet": true}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		inFile := slices.ContainsFunc(fileKeys, func(k fileKey) bool { return k.name == strings.ReplaceAll(f.Name, "-", "_") })
 		if !inFile && !own[f.Name] && client.Lookup(f.Name) == nil {
@@ -163,7 +163,7 @@ script: |
 	}
 	e := r.Tasks[0].Payload.Exec
 	got := fmt.Sprint(r.Name, r.Retries, len(r.Tasks), r.Array, r.Limits, e.Argv, e.Env)
-	if want := "of the script3 2 {0 0} time limit 1s [script x] [B=file A=of the script C=flag]"; got != want {
+	if want := "of the script3 2 {0 0  false} time limit 1s [script x] [B=file A=of the script C=flag]"; got != want {
 		t.Errorf("got %s want %s", got, want)
 	}
 	if want := "pigeon: the script of " + file + ", line 5: flags after the first command are ignored"; !strings.Contains(errs, want) {
@@ -202,21 +202,23 @@ func TestJobFileForms(t *testing.T) {
 // Mistakes in a job file are named with their line.
 func TestMistakesInJobFiles(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                 "standard input says nothing",
-		"command: [a\n":                    "neither YAML nor JSON",
-		"- a\n":                            "line 1: a job is written as keys",
-		"command: [a]\nnam: x\n":           `line 2: a job has no key "nam"; the nearest is "name"`,
-		"command: [a]\ntime-limit: 1s\n":   `the nearest is "time_limit"`,
-		"command: [a]\nqqqqqqqq: x\n":      `line 2: a job has no key "qqqqqqqq"; it has name, owner`,
-		"command: [a]\n\ncommand: [b]\n":   `line 3: the key "command" is there already, in line 1`,
-		"command: make -j 2\n":             "line 1: command: write a list, such as command: [make, -j, 2]",
-		"command: [a]\nname: [x]\n":        "line 2: name is a list; write a text or a number",
-		"command: [a]\nname:\n":            "line 2: name is null; write a text or a number",
-		"command: [[a]]\n":                 "line 1: command: entry 1 is a list; write a text or a number",
-		"command: [echo, null]\n":          "line 1: command: entry 2 is null; write a text or a number",
-		"command: [a]\nenv: {B: {c: d}}\n": "line 2: env: B is a map; write a text or a number",
-		"command: [a]\ncpus: 0\n":          `line 2: cpus "0": a task needs some of a processor; use 0.01 to 100000`,
-		"command: [a]\nkey: ''\n":          `line 2: key "": it is empty`,
+		"":                               "standard input says nothing",
+		"command: [a\n":                  "neither YAML nor JSON",
+		"- a\n":                          "line 1: a job is written as keys",
+		"command: [a]\nnam: x\n":         `line 2: a job has no key "nam"; the nearest is "name"`,
+		"command: [a]\ntime-limit: 1s\n": `the nearest is "time_limit"`,
+		"command: [a]\nqqqqqqqq: x\n":    `line 2: a job has no key "qqqqqqqq"; it has name, owner`,
+		"command: [a]\nenv:\n  A: 1\n  B: 2\n  A: 3\n":              `line 5: env: "A" is on line 3 already`,
+		`{"command": ["a"], "env": {"A": "1", "A": null}}`:          `env: "A" is on line 1 already`,
+		"command: [a]\n\ncommand: [b]\n":                            `line 3: the key "command" is there already, in line 1`,
+		"command: make -j 2\n":                                      "line 1: command: write a list, such as command: [make, -j, 2]",
+		"command: [a]\nname: [x]\n":                                 "line 2: name is a list; write a text or a number",
+		"command: [a]\nname:\n":                                     "line 2: name is null; write a text or a number",
+		"command: [[a]]\n":                                          "line 1: command: entry 1 is a list; write a text or a number",
+		"command: [echo, null]\n":                                   "line 1: command: entry 2 is null; write a text or a number",
+		"command: [a]\nenv: {B: {c: d}}\n":                          "line 2: env: B is a map; write a text or a number",
+		"command: [a]\ncpus: 0\n":                                   `line 2: cpus "0": a task needs some of a processor; use 0.01 to 100000`,
+		"command: [a]\nkey: ''\n":                                   `line 2: key "": it is empty`,
 		"command: [a]\nafter: [01JC0000000000000000000000:maybe]\n": `--after: ":maybe" is no condition; write JOB:ok`,
 		"command: [a]\nenv: [A=b]\n":                                "line 2: env: write a map",
 		"command: [a]\nenv: {A=b: c}\n":                             `line 2: env: "A=b" is no name`,

@@ -178,7 +178,7 @@ func TestMistakes(t *testing.T) {
 		{name: "list in an entry", file: "parts: [{size: [1]}]", want: []string{"parts[1]", "a list"}},
 		{name: "alias cycle in entries", file: "parts: &a [*a]", want: []string{"parts[1]", "alias"}},
 		{name: "alias cycle in an entry", file: "parts: [&a {name: *a}]", want: []string{"parts[1]", "alias"}},
-		{name: "merged entry", file: "parts: [&a {name: x}, {<<: *a}]", want: []string{"parts[2]", `"<<"`}},
+		{name: "merged entry", file: "parts: [&a {name: x}, {<<: *a}]", want: []string{"parts[2]", "merge keys (<<) are not read"}},
 		{name: "two mistakes in entries", file: "parts: [{a: 1}, {b: 2}]", want: []string{`"a"`, `"b"`}},
 		{name: "entries of a flag", flag: "", env: "PIGEON_PARTS=[{name: 5}]", want: []string{"PIGEON_PARTS", "parts[1]", "a whole number"}},
 		{name: "entries that are no YAML", env: "PIGEON_PARTS=[{", want: []string{"PIGEON_PARTS", "list of entries"}},

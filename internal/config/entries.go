@@ -93,6 +93,9 @@ func (e *entrySchema) read(path string, n *yaml.Node) (list any, problems []entr
 			name, value := item.Content[j], item.Content[j+1]
 			k, ok := e.key(name.Value)
 			switch {
+			case name.Tag == mergeKey:
+				refuse(name, "entry %s: merge keys (<<) are not read; write the keys of the other entry themselves", at)
+				continue
 			case !ok || name.Kind != yaml.ScalarNode:
 				refuse(name, "entry %s has the unknown key %s; the nearest known one is %q. Correct or delete it", at, show(name), nearest.Word(name.Value, e.names()))
 				continue

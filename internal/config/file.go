@@ -91,6 +91,9 @@ func (w *walker) problemf(n *yaml.Node, format string, args ...any) {
 	w.problems = append(w.problems, fmt.Errorf(at+format, args...))
 }
 
+// mergeKey is the tag of the key <<, whose value YAML 1.1 merges into the map around it.
+const mergeKey = "!!merge"
+
 func (w *walker) section(n *yaml.Node, prefix string) {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return // a heading whose keys are all commented out
@@ -102,7 +105,7 @@ func (w *walker) section(n *yaml.Node, prefix string) {
 	seen := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name, value := n.Content[i], n.Content[i+1]
-		if name.Tag == "!!merge" {
+		if name.Tag == mergeKey {
 			w.problemf(name, "merge keys (<<) are not read; write the keys of the other section themselves")
 			continue
 		}
