@@ -156,9 +156,14 @@ func (f *Frontend) serveApplications() error {
 	f.applications.Service, f.applications.users = application.New(cfg), f.owner.ownerUsers
 	f.owner.grants.taskEnded, f.owner.grants.used = f.applications.TaskEnded, f.applications.Used
 	if f.web != nil {
-		f.web.Handle("GET /applications", telemetry.JSON(func(ctx context.Context) (any, error) { return viewsFor(ctx, f.applications.Views()), nil }))
+		f.web.Handle("GET /applications", telemetry.JSON(f.applicationsFor))
 	}
 	return nil
+}
+
+// applicationsFor returns the applications as the caller may see them.
+func (f *Frontend) applicationsFor(ctx context.Context) (any, error) {
+	return viewsFor(ctx, f.applications.Views()), nil
 }
 
 // viewsFor returns the applications as the caller may see them: of others' only names and
@@ -167,7 +172,7 @@ func viewsFor(ctx context.Context, views []application.View) []application.View 
 	p := identity.From(ctx)
 	for i := range views {
 		if v := &views[i]; !access.Can(p, access.SeeJob, v.Submitter) {
-			*v = application.View{ID: v.ID, Name: v.Name, Owner: v.Owner, Submitter: v.Submitter, State: v.State, Executors: []api.ExecutorState{}, Levels: []application.LevelView{}}
+			*v = application.View{ID: v.ID, Name: v.Name, Owner: v.Owner, Submitter: v.Submitter, State: v.State, Running: v.Running, Executors: []api.ExecutorState{}, Levels: []application.LevelView{}}
 		}
 	}
 	return views

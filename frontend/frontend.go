@@ -24,6 +24,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -60,6 +61,7 @@ type Frontend struct {
 	internalServer  *server.Server
 	published       []string          // where published clients are served for an owner, host:port
 	web             *telemetry.Server // nil when off
+	page            *webpage.Page
 
 	address, internalAddress string // of the two servers, as others are told
 

@@ -22,6 +22,7 @@ func (f *Frontend) Run(ctx context.Context) error {
 			func(ctx context.Context) { f.owner.dispatch.Run(ctx) },
 			f.announce, f.saveClasses, f.renewKeys, f.quotas.Run, f.history.Run, f.watchNATS,
 			func(ctx context.Context) { f.watched.run(ctx) },
+			f.page.Watch,
 		},
 		Drain: func() { f.owner.dispatch.Leave() },
 	}

@@ -81,7 +81,8 @@ func (f *Frontend) listen() (err error) {
 	}
 	f.address = f.cfg.Advertised(f.schedulerServer.Addr().String(), f.cfg.Masters...)
 	f.internalAddress = f.cfg.Advertised(f.internalServer.Addr().String(), f.cfg.Masters...)
-	page := webpage.NewOfFrontend(webpage.Place{Name: f.cfg.ID, Source: f.service}, f.dialFrontend)
+	f.page = webpage.NewOfFrontend(webpage.Place{Name: f.cfg.ID, Source: f.service, Applications: f.applicationsFor}, f.dialFrontend)
+	page := f.page
 	f.life.OnClose(func() error { page.Close(); return nil })
 	if f.web, err = f.life.Status(f.cfg.HTTP, f.metrics.Metrics, f.ready(), func(s *telemetry.Server) {
 		s.OnStop(page.Close)

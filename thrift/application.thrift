@@ -84,6 +84,8 @@ struct TApplication {
   // Who registered it, as was proven then; a frontend states it to nodes, and ignores what an
   // application says here.
   9: optional string submitter = ""
+  // http(s) address of its own page, for people; empty for none.
+  10: optional string page = ""
 }
 
 /*

@@ -391,6 +391,9 @@ struct TNode {
   21: optional string slotUse = ""
   // Executors of applications there.
   22: optional i32 executors = 0
+  // The name of the job in each slot, "" for none and where it is not known; none at all where no
+  // slot has one, and from an earlier version.
+  23: optional list<string> slotJobs
 }
 
 // A node that was told to drain or to resume. state as in TNode. running counts the attempts

@@ -3,13 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/experiment"
@@ -284,7 +287,7 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 func (d *dev) openWeb(log *slog.Logger) error {
 	var places []webpage.Place
 	for i, f := range d.own.Frontends() {
-		places = append(places, webpage.Place{Name: fmt.Sprintf("frontend-%d", i), Source: f, Remote: true})
+		places = append(places, webpage.Place{Name: fmt.Sprintf("frontend-%d", i), Source: f, Remote: true, Applications: applicationsAt(d.cluster.Web()[i])})
 	}
 	callers, err := credentials.Open(credentials.Options{LocalRole: identity.User, Log: log})
 	if err != nil {
@@ -292,12 +295,39 @@ func (d *dev) openWeb(log *slog.Logger) error {
 	}
 	d.web = telemetry.NewServer(telemetry.ServerOptions{Addr: d.flags.web, Logger: log, Gatherer: d.cluster.Gatherer(), Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePage}})
 	d.page = webpage.New(places...)
-	d.web.OnStop(d.page.Close)
+	ctx, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { d.page.Watch(ctx) })
+	d.web.OnStop(func() { stop(); watching.Wait(); d.page.Close() })
 	for _, pattern := range d.page.Patterns() {
 		d.web.Handle(pattern, d.page)
 	}
 	return d.web.Start()
 }
+
+// applicationsAt returns what reads the applications of a frontend whose page is at an address.
+func applicationsAt(address string) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/applications", http.NoBody)
+		if err != nil {
+			return nil, err
+		}
+		r.Close = true
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = answer.Body.Close() }() // only read
+		text, err := io.ReadAll(io.LimitReader(answer.Body, maxApplications))
+		if err == nil && (answer.StatusCode != http.StatusOK || !json.Valid(text)) {
+			err = fmt.Errorf("its frontend answered %s: %.200s", answer.Status, text)
+		}
+		return json.RawMessage(text), err
+	}
+}
+
+// maxApplications bounds the list of a frontend's applications, in bytes.
+const maxApplications = 4 << 20
 
 // announce lets the commands of this user find this dev.
 func (d *dev) announce() (err error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -19,10 +20,12 @@ type View struct {
 	User      string              `json:"user,omitempty"`
 	Owner     string              `json:"owner,omitempty"`     // for whom it runs
 	Submitter string              `json:"submitter,omitempty"` // who registered it, as was proven then
+	Page      string              `json:"page,omitempty"`      // address of its own page, http or https
 	Grants    bool                `json:"grants"`
 	State     string              `json:"state"`              // running, or ending and why
 	Wanted    int                 `json:"wanted"`             // -1: one on every node
 	Failures  int                 `json:"failures,omitempty"` // executors that ended in a row
+	Running   int                 `json:"running"`            // executors that run
 	Executors []api.ExecutorState `json:"executors"`
 	Levels    []LevelView         `json:"levels"`
 	Used      map[string]float64  `json:"slot_seconds"` // that it has used since it registered here, by owner
@@ -52,8 +55,21 @@ func (s *Service) Views() []View {
 	return list
 }
 
+// page returns the address of an application's page that a browser may be led to, "" for none: the
+// application states it, and other schemes than these run in the page that links to them.
+func page(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || len(address) > maxPage || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return u.String()
+}
+
+// maxPage bounds the address of an application's page.
+const maxPage = 1000
+
 func (a *application) view(now time.Time) View {
-	v := View{ID: a.ID, Name: a.Name, User: a.User, Owner: a.Owner, Submitter: a.Submitter, Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
+	v := View{ID: a.ID, Name: a.Name, User: a.User, Owner: a.Owner, Submitter: a.Submitter, Page: page(a.Page), Grants: a.Grants, State: "running", Wanted: a.wants.Executors, Failures: a.executors.restarts.failures,
 		Executors: []api.ExecutorState{}, Levels: []LevelView{}, Used: map[string]float64{}}
 	for owner, o := range a.used {
 		v.Used[owner] = (o.slot[sched.Short] + o.slot[sched.Long]).Seconds()
@@ -63,6 +79,9 @@ func (a *application) view(now time.Time) View {
 	}
 	for _, p := range a.executors.byID {
 		v.Executors = append(v.Executors, p.state)
+		if p.state.State == api.ExecutorRunning {
+			v.Running++
+		}
 	}
 	slices.SortFunc(v.Executors, func(x, y api.ExecutorState) int {
 		return cmp.Or(cmp.Compare(number(x.ID), number(y.ID)), strings.Compare(x.ID, y.ID))

@@ -70,14 +70,15 @@ var pages = map[string]Action{
 	"GET /status":       SeeStates,
 	"GET /applications": SeeStates,
 	// The page of a cluster, with what it draws. It asks again whose a job is.
-	"GET /{$}":          SeeStates,
-	"GET /page/":        SeeStates,
-	"GET /page/jobs":    SeeStates,
-	"GET /page/events":  SeeCluster,
-	"GET /page/explain": SeeJob,
-	"GET /page/log":     ReadOutput,
-	"GET /page/shares":  SeeShares,
-	"GET /api/state":    SeeCluster,
+	"GET /{$}":               SeeStates,
+	"GET /page/":             SeeStates,
+	"GET /page/jobs":         SeeStates,
+	"GET /page/events":       SeeCluster,
+	"GET /page/explain":      SeeJob,
+	"GET /page/log":          ReadOutput,
+	"GET /page/shares":       SeeShares,
+	"GET /page/applications": SeeStates,
+	"GET /api/state":         SeeCluster,
 	// An executor's output, of which the node asks again whose it is.
 	"GET /applications/": ReadOutput,
 }

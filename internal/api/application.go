@@ -15,6 +15,7 @@ type Application struct {
 	Token       string // reserved for authentication; not used yet
 	Owner       string // for whom it runs: a path such as "team/alice"; "" is derived from User
 	Submitter   string // who registered it, as was proven then; a frontend sets it
+	Page        string // address of its own page, for people; "" for none
 }
 
 // Template describes how an executor of an application is started. Argv and Env may

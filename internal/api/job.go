@@ -232,6 +232,8 @@ type Node struct {
 	Version      string  `json:"version,omitempty"` // of its node monitor's binary
 
 	SlotUse string `json:"slot_use,omitempty"` // two characters for each slot, as of the node's last report: . idle, s short, l long or b busy (_ S L B where only short tasks may run), and the index of the owner in owners, 0-9a-zA-Z, - for nobody in particular, + beyond
+
+	SlotJobs []string `json:"slot_jobs,omitempty"` // the job in each slot, as of the node's last report; "" for none, and for one that its master does not know by name
 }
 
 // The states of a node, and of a frontend or master as others see it.

@@ -188,17 +188,45 @@ func whole(data []byte, ended bool) []byte {
 	return data
 }
 
+// sharesOf is the shares of owners, and their sums over all groups.
+type sharesOf struct {
+	api.OwnerShares
+	Sum []api.OwnerShare `json:"sum"`
+}
+
 // shares returns how slots are shared between owners, as the viewer may see it.
 func shares(all context.Context, who identity.Principal, place Place, _ *http.Request) (any, error) {
-	if access.Of(who.Role, access.SeeShares) != access.All {
-		if place.Remote {
-			return nil, &api.Error{Problem: api.Denied, Subject: who.String(), What: "this page asks frontends in the name of who started it, and so shows shares to operators only", Tried: "reading the shares", Next: "use `pigeon shares`"}
-		}
-		all = identity.With(all, who)
-	}
-	s, err := place.Shares(all)
+	ctx, err := asViewer(all, who, &place, "shares")
 	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	s, err := place.Shares(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return sharesOf{s, api.SumOwners(s.Groups)}, nil
+}
+
+// applications returns the applications of a frontend, as the viewer may see them.
+func applications(all context.Context, who identity.Principal, place Place, _ *http.Request) (any, error) {
+	if place.Applications == nil {
+		return []string{}, nil
+	}
+	ctx, err := asViewer(all, who, &place, "applications")
+	if err != nil {
+		return nil, err
+	}
+	return place.Applications(ctx)
+}
+
+// asViewer returns the context in which a source answers what the viewer may see; all is that of one who
+// sees everything, as operators do.
+func asViewer(all context.Context, who identity.Principal, place *Place, what string) (context.Context, error) {
+	if access.Of(who.Role, access.SeeShares) == access.All {
+		return all, nil
+	}
+	if place.Remote {
+		return nil, &api.Error{Problem: api.Denied, Subject: who.String(), What: "this page asks frontends in the name of who started it, and so shows " + what + " to operators only", Tried: "reading the " + what, Next: "use `pigeon shares`, or the page of a frontend"}
+	}
+	return identity.With(all, who), nil
 }

@@ -45,6 +45,8 @@ type board struct {
 	problem  string  // why a source could not be read, "" when all could
 	groups   part
 	departed part
+	lastHour part // of hour
+	hour     hour // is kept while nobody looks
 	nodes    rows[api.Node]
 	jobs     rows[job]
 	gap      int64 // the revision in which jobs may have come and gone unseen
@@ -143,6 +145,7 @@ func (b *board) apply(s *reading) {
 	b.time, b.problem = s.time, s.problem()
 	if s.groups != nil {
 		b.applyGroups(s)
+		b.remember(s.time, s.groups)
 	}
 	for i := range s.places {
 		if p := &s.places[i]; p.err == nil {

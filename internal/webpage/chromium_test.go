@@ -3,6 +3,7 @@ package webpage_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type made struct {
 	others               int // frontends beside f-0 and f-1 that have the same jobs
 	jobs                 []api.Status
 	log                  string
+	inSlots              string // the job in all slots
 
 	mu   sync.Mutex
 	turn int // counts the reads: what is in the slots changes with each
@@ -69,6 +71,9 @@ func (m *made) Nodes(context.Context) ([]api.MasterState, error) {
 				use = api.AppendSlotUse(use, what, i == 0, owner)
 			}
 			n.SlotUse = string(use)
+			if m.inSlots != "" {
+				n.SlotJobs = slices.Repeat([]string{m.inSlots}, m.slots)
+			}
 			s.BusyGeneral += n.Busy
 			s.Nodes = append(s.Nodes, n)
 		}
@@ -129,7 +134,7 @@ func small() *made {
 	m := &made{groups: 2, nodes: 2, slots: 4, log: "hello " + hostile + "\n"}
 	begin := float64(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Unix())
 	for i, state := range []api.State{api.StateQueued, api.StateRunning, api.StateCompleted, api.StateFailed, api.StateCancelled, api.StateRunning} {
-		j := api.Status{Job: fmt.Sprintf("job-%d", i), State: state, Class: []string{"short", "long"}[i%2], Tasks: 8, Completed: i, Submitted: begin - float64(i), Owner: owners[i%3], Name: "nightly build", Submitter: "alice"}
+		j := api.Status{Job: fmt.Sprintf("job-%d", i), State: state, Class: []string{"short", "long"}[i%2], Tasks: 8, Completed: i, Submitted: begin - float64(i), Owner: owners[i%3], Name: "nightly build", Command: "make -j8 all", Submitter: "alice"}
 		if state.Ended() {
 			j.Ended, j.Seconds = begin+1, 12.5
 		}
@@ -148,12 +153,28 @@ func served(t testing.TB, source webpage.Source) string {
 // servedWith is served by a frontend that reaches others.
 func servedWith(t testing.TB, source webpage.Source, dial webpage.Dial) string {
 	t.Helper()
+	return servedAs(t, webpage.Place{Name: "f-0", Source: source}, dial)
+}
+
+// servedPlace is served by a frontend with two applications.
+func servedPlace(t testing.TB, source webpage.Source) string {
+	t.Helper()
+	return servedAs(t, webpage.Place{Name: "f-0", Source: source, Applications: func(context.Context) (any, error) {
+		return []map[string]any{
+			{"application": "app-1", "name": hostile, "owner": "team/alice", "running": 3, "slot_seconds": map[string]float64{"team/alice": 1234.5}, "state": "running", "page": "http://driver:4040"},
+			{"application": "app-2", "state": "running", "page": "javascript:broken=1"},
+		}, nil
+	}}, nil)
+}
+
+func servedAs(t testing.TB, place webpage.Place, dial webpage.Dial) string {
+	t.Helper()
 	callers, err := credentials.Open(credentials.Options{LocalRole: identity.User, Log: daemontest.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := telemetry.NewServer(telemetry.ServerOptions{Security: telemetry.Security{Identifier: callers, Allow: access.MaySeePage}})
-	p := webpage.NewOfFrontend(webpage.Place{Name: "f-0", Source: source}, dial)
+	p := webpage.NewOfFrontend(place, dial)
 	s.OnStop(p.Close)
 	for _, pattern := range p.Patterns() {
 		s.Handle(pattern, p)
@@ -238,7 +259,7 @@ func TestPageInChromium(t *testing.T) {
 	b.Click("#job-list [data-index='0']")
 	b.Await(`document.querySelectorAll("#why li").length === 2 && document.querySelectorAll("#why tbody tr").length === 3`, whole)
 	checkChart(t, b)
-	if got := text(b, "#panel"); !strings.Contains(got, "job-3 (nightly build)") || !strings.Contains(got, "exit 3 <img") {
+	if got := text(b, "#panel"); !strings.Contains(got, "nightly build (job-3)") || !strings.Contains(got, "exit 3 <img") {
 		t.Errorf("the panel shows %q", got)
 	}
 	b.Click("#why tbody button")

@@ -25,6 +25,7 @@ type event struct {
 	You      *viewer           `json:"you,omitempty"`      // in the first event, and when other frontends are shown
 	Groups   json.RawMessage   `json:"groups,omitempty"`   // all
 	Departed json.RawMessage   `json:"departed,omitempty"` // all
+	Hour     json.RawMessage   `json:"hour,omitempty"`     // all points of the last hour
 	Nodes    []json.RawMessage `json:"nodes,omitempty"`    // changed ones
 	Gone     []string          `json:"gone,omitempty"`     // keys of nodes
 	Jobs     []json.RawMessage `json:"jobs,omitempty"`     // changed ones among the newest
@@ -62,6 +63,9 @@ func (b *board) since(revision int64, p identity.Principal) (e event, at int64, 
 	}
 	if b.departed.revision > revision {
 		e.Departed = b.departed.text
+	}
+	if b.lastHour.revision > revision {
+		e.Hour = b.lastHour.text
 	}
 	e.Nodes, e.Gone = b.nodes.since(revision, textOf)
 	e.Jobs, _ = b.jobs.since(revision, func(r *row[job]) json.RawMessage { return shownJob(p, r) })

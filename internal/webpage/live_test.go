@@ -72,7 +72,7 @@ func TestPageOfALiveCluster(t *testing.T) {
 	}
 	b.Click("#job-list [data-key='frontend-0/training']")
 	b.Await(`document.querySelector("#why .why")?.textContent.includes("wait")`, whole)
-	if got := text(b, "#panel"); !strings.Contains(got, "training (train model)") || !strings.Contains(got, "It runs for research/alice.") || strings.Contains(got, "null") {
+	if got := text(b, "#panel"); !strings.Contains(got, "train model (training)") || !strings.Contains(got, "It runs for research/alice.") || strings.Contains(got, "null") {
 		t.Errorf("the panel shows %q", got)
 	}
 	b.Click("#panel-close")
@@ -121,7 +121,7 @@ func TestPageShowsJobsOfAllFrontends(t *testing.T) {
 	b.Await(live+` && document.querySelector("`+theirs+`")?.textContent.includes("failed") && document.querySelector("#job-list [data-key='frontend-0/ours']")?.textContent.includes("failed")`, whole)
 	b.Click(theirs)
 	b.Await(`document.getElementById("elsewhere")`, whole)
-	if got := text(b, "#panel"); !strings.Contains(got, "theirs (<img src=x") || !strings.Contains(got, "Frontend frontend-1 has this job") || !strings.Contains(got, "pigeon explain theirs") || strings.Contains(got, "secret") || strings.Contains(got, "exit") {
+	if got := text(b, "#panel"); !strings.Contains(got, "pigeon explain theirs") || !strings.Contains(got, "Frontend frontend-1 has this job") || !strings.Contains(got, "pigeon explain theirs") || strings.Contains(got, "secret") || strings.Contains(got, "exit") {
 		t.Errorf("the panel shows %q", got)
 	}
 	if got := b.Text(`document.getElementById("elsewhere").href`); got != "http://"+c.Web()[1]+"/#job=theirs" {

@@ -50,6 +50,7 @@ func New(places ...Place) *Page {
 	p.mux.HandleFunc("GET /page/explain", p.answer(explanation))
 	p.mux.HandleFunc("GET /page/log", p.answer(taskLog))
 	p.mux.HandleFunc("GET /page/shares", p.answer(shares))
+	p.mux.HandleFunc("GET /page/applications", p.answer(applications))
 	p.mux.Handle("GET /api/state", telemetry.JSON(func(ctx context.Context) (any, error) {
 		s, err := r.read(ctx)
 		if err != nil && len(s.Groups) == 0 && len(s.Jobs) == 0 {
@@ -62,7 +63,7 @@ func New(places ...Place) *Page {
 
 // Patterns returns those of http.ServeMux under which the page is served.
 func (*Page) Patterns() []string {
-	return []string{"GET /{$}", "GET /page/", "GET /page/events", "GET /page/jobs", "GET /page/explain", "GET /page/log", "GET /page/shares", "GET /api/state"}
+	return []string{"GET /{$}", "GET /page/", "GET /page/events", "GET /page/jobs", "GET /page/explain", "GET /page/log", "GET /page/shares", "GET /page/applications", "GET /api/state"}
 }
 
 // ServeHTTP implements http.Handler.

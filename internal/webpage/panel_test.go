@@ -138,7 +138,7 @@ func TestPageOpensTheJobOfItsAddress(t *testing.T) {
 	b := chromiumtest.Open(t, served(t, small())+"#job=job-3", 1280, 900)
 	for _, job := range []string{"job-3", "job-2"} {
 		b.Text(fmt.Sprintf(`location.hash = "job=%s"`, job))
-		b.Await(fmt.Sprintf(`document.getElementById("panel").open && document.getElementById("panel-title").textContent === %q && document.querySelectorAll("#why li").length === 2`, job), whole)
+		b.Await(fmt.Sprintf(`document.getElementById("panel").open && document.getElementById("panel-title").textContent === "nightly build (%s)" && document.querySelectorAll("#why li").length === 2`, job), whole)
 		b.Text(`document.getElementById("panel").close()`)
 	}
 }

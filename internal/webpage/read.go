@@ -146,7 +146,7 @@ func nodeRowOf(key string, n *api.Node, now float64) nodeRow {
 // sameNode reports whether nothing of a node changed that is shown.
 func sameNode(a, b *api.Node) bool {
 	return a.SlotUse == b.SlotUse && a.Busy == b.Busy && a.Slots == b.Slots && a.Reserved == b.Reserved && a.State == b.State && a.Reason == b.Reason &&
-		a.Up == b.Up && a.Address == b.Address && a.Version == b.Version && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.Apps, b.Apps) && a.Executors == b.Executors
+		a.Up == b.Up && a.Address == b.Address && a.Version == b.Version && slices.Equal(a.Owners, b.Owners) && slices.Equal(a.SlotJobs, b.SlotJobs) && slices.Equal(a.Apps, b.Apps) && a.Executors == b.Executors
 }
 
 // job is a job with the frontend that has it.

@@ -27,4 +27,7 @@ type Place struct {
 	Source
 	// Remote is set when the source does not know who the viewer is, so that it filters nothing.
 	Remote bool
+	// Applications returns those that are registered with the frontend, as JSON shows them and the
+	// caller in the context may see them; nil where none are shown.
+	Applications func(ctx context.Context) (any, error)
 }

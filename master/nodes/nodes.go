@@ -31,6 +31,7 @@ type Links interface {
 // Jobs keeps the names of jobs; a *payloads.Store is one.
 type Jobs interface {
 	Adopt(id sched.JobID, name, ownerAddress string)
+	Name(id sched.JobID) string // "" for a job that is not known
 }
 
 // Config is what [Nodes] works with.

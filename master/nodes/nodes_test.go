@@ -33,6 +33,7 @@ type group struct {
 	unreachable map[string]bool
 	steps       []sched.Message
 	adopted     []sched.JobID
+	names       map[sched.JobID]string
 	changes     int
 }
 
@@ -47,6 +48,7 @@ func newGroup(p sched.Policy) *group {
 
 func (g *group) Step(_ sched.Addr, m *sched.Message) { g.steps = append(g.steps, *m) }
 func (g *group) StepShell(m *sched.Message)          { g.steps = append(g.steps, *m) }
+func (g *group) Name(id sched.JobID) string          { return g.names[id] }
 func (g *group) Adopt(id sched.JobID, _, _ string) {
 	g.adopted = append(g.adopted, id)
 }

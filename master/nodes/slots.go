@@ -23,6 +23,7 @@ type slot struct {
 type attempt struct {
 	class sched.Class
 	owner string // "" for none in particular
+	job   sched.JobID
 }
 
 // addSlots registers the slots of a hello that are not registered yet.
@@ -152,10 +153,10 @@ func owners(list []string, s *wire.Slot) []string {
 // inside appends the attempts at a slot to a list.
 func inside(list []attempt, s *wire.Slot) []attempt {
 	if s.Running.Attempt > 0 {
-		list = append(list, attempt{s.Class, s.Owner})
+		list = append(list, attempt{s.Class, s.Owner, s.Running.Job})
 	}
 	for i := range s.Held {
-		list = append(list, attempt{s.Held[i].Class, s.Held[i].Owner})
+		list = append(list, attempt{s.Held[i].Class, s.Held[i].Owner, s.Held[i].ID.Job})
 	}
 	return list
 }

@@ -31,6 +31,7 @@ func TestStatusOfSlots(t *testing.T) {
 	if a, err := g.Hello(h); err != nil || a.Problem != "" {
 		t.Fatal(a, err)
 	}
+	g.names = map[sched.JobID]string{{Lo: 2}: "train", {Lo: 9}: "suspended"}
 	known := []int{0, sched.Unknown, 1, 2, 0} // attempts that the core knows, by worker
 	list, idle, busy := g.Status(func(w sched.Addr) sched.WorkerView { return sched.WorkerView{Tasks: known[w.ID], Reserved: w.ID < 2} })
 	if len(list) != 1 {
@@ -39,6 +40,9 @@ func TestStatusOfSlots(t *testing.T) {
 	n := list[0]
 	if n.Slots != 5 || n.Busy != 3 || n.Reserved != 2 || !slices.Equal(n.Owners, []string{"alice", "bob"}) || n.SlotUse != "_-S1l-l0.-" {
 		t.Errorf("%d slots, %d busy, %d reserved, owners %q, use %s", n.Slots, n.Busy, n.Reserved, n.Owners, n.SlotUse)
+	}
+	if want := []string{"", "", "train", "", ""}; !slices.Equal(n.SlotJobs, want) {
+		t.Errorf("the jobs in the slots are %q, want %q", n.SlotJobs, want)
 	}
 	if want := ([sched.NumWorkerKinds]int{sched.General: 1, sched.Reserved: 1}); idle != want {
 		t.Errorf("idle are %v, want %v", idle, want)

@@ -42,7 +42,7 @@ func (t *Nodes) Status(workers func(sched.Addr) sched.WorkerView) (list []api.No
 		}
 		v.Executors = n.present.Executors
 		v.Apps, v.Owners = eachOnce(append(v.Apps, n.present.Applications...)), eachOnce(v.Owners)
-		v.SlotUse = n.use(workers, each, v.Owners)
+		v.SlotUse, v.SlotJobs = n.use(workers, each, v.Owners, t.cfg.Jobs)
 		list = append(list, v)
 	}
 	return list, idle, busy
@@ -55,10 +55,12 @@ func eachOnce(list []string) []string {
 }
 
 // use describes the use of a node's slots, of which each of its workers has the given number: how
-// many attempts are there now, and of those the class and the owner as the node reported them.
-func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners []string) string {
+// many attempts are there now, and of those the class, the owner and the job as the node reported them;
+// no jobs where none is known by name.
+func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners []string, names Jobs) (slots string, jobs []string) {
 	classes := [...]byte{sched.Short: api.ShortSlot, sched.Long: api.LongSlot}
 	text := make([]byte, 0, 2*each*len(n.slots))
+	known := false
 	for _, number := range n.sorted() {
 		s := n.slots[number]
 		w := workers(s.worker)
@@ -66,7 +68,7 @@ func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners [
 			w.Tasks = s.busy
 		}
 		for k := range each {
-			use, owner := byte(api.IdleSlot), -1
+			use, owner, job := byte(api.IdleSlot), -1, ""
 			switch {
 			case k >= w.Tasks:
 			case k >= len(s.inside):
@@ -74,14 +76,19 @@ func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners [
 			default:
 				use = classes[s.inside[k].class]
 				owner = slices.Index(owners, s.inside[k].owner)
+				job = names.Name(s.inside[k].job)
 			}
 			if k == 0 && w.Running {
 				use = classes[w.Class] // the node reports that of the launch, and later
 			}
 			text = api.AppendSlotUse(text, use, w.Reserved, owner)
+			jobs, known = append(jobs, job), known || job != ""
 		}
 	}
-	return string(text)
+	if !known {
+		jobs = nil
+	}
+	return string(text), jobs
 }
 
 // View is the view of a master without a core. Such a master schedules nothing; the view of

@@ -103,6 +103,14 @@ func (s *Store) Adopt(id sched.JobID, name, frontendAddress string) {
 	}
 }
 
+// Name returns the name of a job, "" for one that is not known.
+func (s *Store) Name(id sched.JobID) string {
+	if j := s.jobs[id]; j != nil {
+		return j.extra.JobName
+	}
+	return ""
+}
+
 // Readdress makes the waiting tasks of a frontend that served at an address name its new
 // addresses, so that nodes send results there. Its time is linear in the number of jobs.
 func (s *Store) Readdress(before, address, scheduler string) {

@@ -40,6 +40,7 @@ func applicationTo(v api.Application) *application.TApplication {
 		Token:       v.Token,
 		Owner:       v.Owner,
 		Submitter:   v.Submitter,
+		Page:        v.Page,
 	}
 }
 
@@ -57,6 +58,7 @@ func applicationFrom(t *application.TApplication) (v api.Application) {
 		Token:       t.Token,
 		Owner:       t.Owner,
 		Submitter:   t.Submitter,
+		Page:        t.Page,
 	}
 }
 
@@ -1106,6 +1108,7 @@ func nodeTo(v api.Node) *published.TNode {
 		Reason:       v.Reason,
 		Version:      v.Version,
 		SlotUse:      v.SlotUse,
+		SlotJobs:     v.SlotJobs,
 	}
 }
 
@@ -1129,6 +1132,7 @@ func nodeFrom(t *published.TNode) (v api.Node) {
 		Reason:       t.Reason,
 		Version:      t.Version,
 		SlotUse:      t.SlotUse,
+		SlotJobs:     t.SlotJobs,
 	}
 }
 

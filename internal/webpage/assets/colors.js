@@ -12,7 +12,8 @@ const MOST_KNOWN = 1000;
 export const NOBODY = "nobody in particular";
 
 // slotsOf returns what is in each slot of a node: its class ("", "short", "long" or "busy"),
-// whether it takes short tasks only, and the owner.
+// whether it takes short tasks only, the owner, and the job
+// where that is known by name.
 export function slotsOf(node) {
   const list = [], use = node.slot_use || "";
   for (let i = 0; i + 1 < use.length; i += 2) {
@@ -20,9 +21,9 @@ export function slotsOf(node) {
     const reserved = sign === "_" || sign < "a" && sign !== ".";
     const kind = { ".": "", "_": "", s: "short", l: "long", b: "busy" }[reserved ? sign.toLowerCase() : sign] || "";
     const owner = at >= 0 ? (node.owners || [])[at] || "" : use[i + 1] === "+" ? "another owner" : "";
-    list.push({ kind, reserved, owner });
+    list.push({ kind, reserved, owner, job: (node.slot_jobs || [])[i / 2] || "" });
   }
-  for (let i = list.length; i < node.slots; i++) list.push({ kind: i < node.busy ? "busy" : "", reserved: false, owner: "" }); // of an earlier version
+  for (let i = list.length; i < node.slots; i++) list.push({ kind: i < node.busy ? "busy" : "", reserved: false, owner: "", job: "" }); // of an earlier version
   return list;
 }
 

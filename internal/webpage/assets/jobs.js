@@ -10,8 +10,8 @@ export class Jobs {
     this.list = new List(byId("job-list"), {
       label: "Jobs, the newest first", empty: "No job is like that. A job is submitted by: pigeon submit --sleep 2s --tasks 20", open,
       columns: [
-        { title: "Job", cell: j => j.job },
-        { title: "Name", cell: j => j.name || "", wide: true },
+        { title: "Job", cell: names },
+        { title: "Command", cell: j => j.command || "", class: "command", wide: true },
         { title: "Owner", cell: j => j.owner || "", wide: true },
         { title: "State", cell: j => el("span", { class: j.state }, j.state) },
         { title: "Class", cell: j => j.class, wide: true },
@@ -28,11 +28,17 @@ export class Jobs {
   filter() {
     const text = byId("job-filter").value.trim().toLowerCase(), state = byId("job-state").value;
     const all = this.store.newestFirst();
-    const list = all.filter(j => (!state || j.state === state) && (!text || [j.job, j.name, j.owner, j.submitter, j.app, j.frontend].some(s => s && s.toLowerCase().includes(text))));
+    const list = all.filter(j => (!state || j.state === state) && (!text || [j.job, j.name, j.command, j.owner, j.submitter, j.app, j.frontend].some(s => s && s.toLowerCase().includes(text))));
     this.list.set(list);
     const limit = this.store.truncated ? `; the newest ${count(MOST_JOBS)} are kept here, pigeon status lists more` : "";
     setText(byId("job-count"), list.length === all.length ? plural(all.length, "job") + limit : `${count(list.length)} of ${plural(all.length, "job")}${limit}`);
   }
+}
+
+// names returns the name of a job above its id, which is all that a job without a name has.
+function names(j) {
+  if (!j.name) return j.job;
+  return el("span", { class: "names", title: `${j.name} (${j.job})` }, el("b", {}, j.name), el("span", {}, j.job));
 }
 
 // submitted returns when a job was submitted: the time of today, else the day too.

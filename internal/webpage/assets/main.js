@@ -7,11 +7,14 @@ import { Nodes } from "./nodes.js";
 import { Jobs } from "./jobs.js";
 import { Panel } from "./panel.js";
 import { Shares } from "./shares.js";
+import { Applications } from "./applications.js";
+import { drawHour } from "./hour.js";
 import { drawGroups, drawDaemons, drawAway } from "./groups.js";
 
 const store = new Store(changed);
-const panel = new Panel(store), map = new SlotMap(byId("map"), store), nodes = new Nodes(store), jobs = new Jobs(store, j => panel.open(j));
+const panel = new Panel(store), map = new SlotMap(byId("map"), store, job => panel.open(job)), nodes = new Nodes(store), jobs = new Jobs(store, j => panel.open(j));
 new Shares(byId("shares"), store);
+new Applications(byId("applications"), store);
 
 const drawCluster = later(() => {
   const groups = store.groups, sum = key => groups.reduce((n, g) => n + (g[key] || 0), 0);
@@ -31,7 +34,10 @@ const drawAges = later(() => {
   nodes.older();
 });
 
+const hour = later(() => drawHour(byId("hour"), store.hour, store.groups, store.time));
+
 function changed(what) {
+  if (what.hour || what.groups) hour();
   if (what.time) drawAges();
   if (what.groups || what.departed || what.nodes) drawCluster();
   if (what.nodes) { map.changed(); nodes.changed(); }

@@ -1,4 +1,4 @@
-import { el, byId, get, inView, put, scrolledAcross, scrollAcross } from "./dom.js";
+import { el, byId, get, inView, put, setText, scrolledAcross, scrollAcross } from "./dom.js";
 import { count, seconds, plural } from "./drawing/format.js";
 import { drawLog } from "./log.js";
 import { Chart } from "./chart.js";
@@ -16,7 +16,7 @@ export class Panel {
   open(job) {
     this.end();
     this.abort = new AbortController();
-    byId("panel-title").textContent = job.name ? `${job.job} (${job.name})` : job.job;
+    byId("panel-title").textContent = title(job);
     this.why = el("div", { id: "why" }, el("p", { class: "soft" }, "asking"));
     this.log = el("div", { id: "log" });
     byId("panel-body").replaceChildren(this.why, this.log);
@@ -71,8 +71,9 @@ export class Panel {
     const across = scrolledAcross(this.why);
     const done = e.completed_tasks || [], tasks = [...(e.tasks || []), ...done].sort((a, b) => a.task - b.task || a.attempt - b.attempt);
     const chart = new Chart(s, tasks), more = done.length > 0 && done.length < s.completed;
+    setText(byId("panel-title"), title(s)); // the address names the id only
     put(this.why,
-      el("p", { class: "soft" }, facts(s)),
+      el("p", { class: "soft" }, facts(s)), command(s),
       el("h3", {}, heading(s)), el("ul", { class: "why" }, ...(e.why || []).map(w => el("li", {}, w))),
       tasks.length ? el("h3", {}, "Attempts") : null,
       more ? el("p", { class: "soft" }, `Of the ${count(s.completed)} completed tasks, the first ${count(done.length)} are shown.`) : null,
@@ -108,6 +109,9 @@ export class Panel {
     return b;
   }
 }
+
+const title = s => s.name ? `${s.name} (${s.job})` : s.job;
+const command = s => s.command ? el("p", { id: "command" }, el("code", {}, s.command)) : null;
 
 // heading names what an explanation is about: only a job of which tasks wait is told why.
 function heading(s) {

@@ -9,7 +9,7 @@ const ended = j => j.state === "completed" || j.state === "failed" || j.state ==
 export class Store {
   constructor(onChange) {
     this.onChange = onChange;
-    this.time = 0; this.you = null; this.groups = []; this.departed = []; this.problem = "";
+    this.time = 0; this.you = null; this.groups = []; this.departed = []; this.hour = []; this.problem = "";
     this.nodes = new Map(); this.jobs = new Map();
     this.truncated = false;
     this.fetching = new Set(); // frontends of which jobs are on the way
@@ -17,7 +17,7 @@ export class Store {
   }
 
   apply(e) {
-    const changed = { time: true, groups: e.groups !== undefined, departed: e.departed !== undefined, nodes: false, jobs: false };
+    const changed = { time: true, groups: e.groups !== undefined, departed: e.departed !== undefined, hour: e.hour !== undefined, nodes: false, jobs: false };
     this.time = e.time;
     this.problem = e.problem || "";
     const shown = this.you ? this.you.frontends : [], added = e.you ? e.you.frontends.filter(f => !shown.includes(f)) : [];
@@ -28,6 +28,7 @@ export class Store {
     }
     if (e.groups) this.groups = e.groups;
     if (e.departed) this.departed = e.departed;
+    if (e.hour) this.hour = e.hour;
     for (const key of e.gone || []) { this.nodes.delete(key); changed.nodes = true; }
     for (const n of e.nodes || []) { this.nodes.set(n.key, n); changed.nodes = true; }
     for (const j of e.jobs || []) { this.jobs.set(j.key, j); changed.jobs = true; }
@@ -48,6 +49,11 @@ export class Store {
   elsewhere(job) {
     const pages = this.you && this.you.pages || {};
     return Object.hasOwn(pages, job.frontend) ? { page: pages[job.frontend] } : null;
+  }
+
+  // named returns the job of a name, of which the newest counts when several frontends have one.
+  named(name) {
+    return this.newestFirst().find(j => j.job === name);
   }
 
   // fetchOlder fetches the jobs of some frontends, or of all, that the stream does not follow. One

@@ -1124,6 +1124,7 @@ func (p *TTemplate) String() string {
 //   - Token
 //   - Owner
 //   - Submitter
+//   - Page
 type TApplication struct {
 	ID          string     `thrift:"id,1" db:"id" json:"id"`
 	Name        string     `thrift:"name,2" db:"name" json:"name"`
@@ -1134,6 +1135,7 @@ type TApplication struct {
 	Token       string     `thrift:"token,7" db:"token" json:"token"`
 	Owner       string     `thrift:"owner,8" db:"owner" json:"owner"`
 	Submitter   string     `thrift:"submitter,9" db:"submitter" json:"submitter"`
+	Page        string     `thrift:"page,10" db:"page" json:"page"`
 }
 
 func NewTApplication() *TApplication {
@@ -1184,6 +1186,12 @@ var TApplication_Submitter_DEFAULT string = ""
 func (p *TApplication) GetSubmitter() string {
 	return p.Submitter
 }
+
+var TApplication_Page_DEFAULT string = ""
+
+func (p *TApplication) GetPage() string {
+	return p.Page
+}
 func (p *TApplication) IsSetTemplate() bool {
 	return p.Template != nil
 }
@@ -1194,6 +1202,10 @@ func (p *TApplication) IsSetOwner() bool {
 
 func (p *TApplication) IsSetSubmitter() bool {
 	return p.Submitter != TApplication_Submitter_DEFAULT
+}
+
+func (p *TApplication) IsSetPage() bool {
+	return p.Page != TApplication_Page_DEFAULT
 }
 
 func (p *TApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -1300,6 +1312,16 @@ func (p *TApplication) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 10:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField10(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -1395,6 +1417,15 @@ func (p *TApplication) ReadField9(ctx context.Context, iprot thrift.TProtocol) e
 	return nil
 }
 
+func (p *TApplication) ReadField10(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 10: ", err)
+	} else {
+		p.Page = v
+	}
+	return nil
+}
+
 func (p *TApplication) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TApplication"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -1425,6 +1456,9 @@ func (p *TApplication) Write(ctx context.Context, oprot thrift.TProtocol) error 
 			return err
 		}
 		if err := p.writeField9(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField10(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1560,6 +1594,21 @@ func (p *TApplication) writeField9(ctx context.Context, oprot thrift.TProtocol) 
 	return err
 }
 
+func (p *TApplication) writeField10(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPage() {
+		if err := oprot.WriteFieldBegin(ctx, "page", thrift.STRING, 10); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 10:page: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(p.Page)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.page (10) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 10:page: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TApplication) Equals(other *TApplication) bool {
 	if p == other {
 		return true
@@ -1591,6 +1640,9 @@ func (p *TApplication) Equals(other *TApplication) bool {
 		return false
 	}
 	if p.Submitter != other.Submitter {
+		return false
+	}
+	if p.Page != other.Page {
 		return false
 	}
 	return true

@@ -10343,6 +10343,7 @@ func (p *TShares) String() string {
 //   - Version
 //   - SlotUse
 //   - Executors
+//   - SlotJobs
 type TNode struct {
 	ID       string   `thrift:"id,1" db:"id" json:"id"`
 	Group    int32    `thrift:"group,2" db:"group" json:"group"`
@@ -10360,6 +10361,7 @@ type TNode struct {
 	Version      string   `thrift:"version,20" db:"version" json:"version"`
 	SlotUse      string   `thrift:"slotUse,21" db:"slotUse" json:"slotUse"`
 	Executors    int32    `thrift:"executors,22" db:"executors" json:"executors"`
+	SlotJobs     []string `thrift:"slotJobs,23" db:"slotJobs" json:"slotJobs,omitempty"`
 }
 
 func NewTNode() *TNode {
@@ -10439,6 +10441,12 @@ var TNode_Executors_DEFAULT int32 = 0
 func (p *TNode) GetExecutors() int32 {
 	return p.Executors
 }
+
+var TNode_SlotJobs_DEFAULT []string
+
+func (p *TNode) GetSlotJobs() []string {
+	return p.SlotJobs
+}
 func (p *TNode) IsSetOwners() bool {
 	return p.Owners != nil
 }
@@ -10465,6 +10473,10 @@ func (p *TNode) IsSetSlotUse() bool {
 
 func (p *TNode) IsSetExecutors() bool {
 	return p.Executors != TNode_Executors_DEFAULT
+}
+
+func (p *TNode) IsSetSlotJobs() bool {
+	return p.SlotJobs != nil
 }
 
 func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -10624,6 +10636,16 @@ func (p *TNode) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 22:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField22(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 23:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField23(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -10807,6 +10829,28 @@ func (p *TNode) ReadField22(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *TNode) ReadField23(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.SlotJobs = tSlice
+	for i := 0; i < size; i++ {
+		var _elem36 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem36 = v
+		}
+		p.SlotJobs = append(p.SlotJobs, _elem36)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
 func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "TNode"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -10855,6 +10899,9 @@ func (p *TNode) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField22(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField23(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -11092,6 +11139,29 @@ func (p *TNode) writeField22(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *TNode) writeField23(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSlotJobs() {
+		if err := oprot.WriteFieldBegin(ctx, "slotJobs", thrift.LIST, 23); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 23:slotJobs: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.SlotJobs)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.SlotJobs {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 23:slotJobs: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TNode) Equals(other *TNode) bool {
 	if p == other {
 		return true
@@ -11120,8 +11190,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Apps {
-		_src36 := other.Apps[i]
-		if _tgt != _src36 {
+		_src37 := other.Apps[i]
+		if _tgt != _src37 {
 			return false
 		}
 	}
@@ -11132,8 +11202,8 @@ func (p *TNode) Equals(other *TNode) bool {
 		return false
 	}
 	for i, _tgt := range p.Owners {
-		_src37 := other.Owners[i]
-		if _tgt != _src37 {
+		_src38 := other.Owners[i]
+		if _tgt != _src38 {
 			return false
 		}
 	}
@@ -11154,6 +11224,15 @@ func (p *TNode) Equals(other *TNode) bool {
 	}
 	if p.Executors != other.Executors {
 		return false
+	}
+	if len(p.SlotJobs) != len(other.SlotJobs) {
+		return false
+	}
+	for i, _tgt := range p.SlotJobs {
+		_src39 := other.SlotJobs[i]
+		if _tgt != _src39 {
+			return false
+		}
 	}
 	return true
 }
@@ -11378,13 +11457,13 @@ func (p *TNodeDrain) ReadField6(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]string, 0, size)
 	p.Only = tSlice
 	for i := 0; i < size; i++ {
-		var _elem38 string
+		var _elem40 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem38 = v
+			_elem40 = v
 		}
-		p.Only = append(p.Only, _elem38)
+		p.Only = append(p.Only, _elem40)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11565,8 +11644,8 @@ func (p *TNodeDrain) Equals(other *TNodeDrain) bool {
 		return false
 	}
 	for i, _tgt := range p.Only {
-		_src39 := other.Only[i]
-		if _tgt != _src39 {
+		_src41 := other.Only[i]
+		if _tgt != _src41 {
 			return false
 		}
 	}
@@ -12688,11 +12767,11 @@ func (p *TMasterState) ReadField15(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Nodes = tSlice
 	for i := 0; i < size; i++ {
-		_elem40 := &TNode{}
-		if err := _elem40.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem40), err)
+		_elem42 := &TNode{}
+		if err := _elem42.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem42), err)
 		}
-		p.Nodes = append(p.Nodes, _elem40)
+		p.Nodes = append(p.Nodes, _elem42)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12726,11 +12805,11 @@ func (p *TMasterState) ReadField18(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TGroupMaster, 0, size)
 	p.Masters = tSlice
 	for i := 0; i < size; i++ {
-		_elem41 := &TGroupMaster{}
-		if err := _elem41.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem41), err)
+		_elem43 := &TGroupMaster{}
+		if err := _elem43.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem43), err)
 		}
-		p.Masters = append(p.Masters, _elem41)
+		p.Masters = append(p.Masters, _elem43)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12754,11 +12833,11 @@ func (p *TMasterState) ReadField20(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TDaemonState, 0, size)
 	p.Frontends = tSlice
 	for i := 0; i < size; i++ {
-		_elem42 := &TDaemonState{}
-		if err := _elem42.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem42), err)
+		_elem44 := &TDaemonState{}
+		if err := _elem44.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem44), err)
 		}
-		p.Frontends = append(p.Frontends, _elem42)
+		p.Frontends = append(p.Frontends, _elem44)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12774,11 +12853,11 @@ func (p *TMasterState) ReadField21(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]*TNode, 0, size)
 	p.Departed = tSlice
 	for i := 0; i < size; i++ {
-		_elem43 := &TNode{}
-		if err := _elem43.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem43), err)
+		_elem45 := &TNode{}
+		if err := _elem45.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem45), err)
 		}
-		p.Departed = append(p.Departed, _elem43)
+		p.Departed = append(p.Departed, _elem45)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -12794,13 +12873,13 @@ func (p *TMasterState) ReadField22(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]string, 0, size)
 	p.NatsFaults = tSlice
 	for i := 0; i < size; i++ {
-		var _elem44 string
+		var _elem46 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem44 = v
+			_elem46 = v
 		}
-		p.NatsFaults = append(p.NatsFaults, _elem44)
+		p.NatsFaults = append(p.NatsFaults, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -13281,8 +13360,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Nodes {
-		_src45 := other.Nodes[i]
-		if !_tgt.Equals(_src45) {
+		_src47 := other.Nodes[i]
+		if !_tgt.Equals(_src47) {
 			return false
 		}
 	}
@@ -13296,8 +13375,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Masters {
-		_src46 := other.Masters[i]
-		if !_tgt.Equals(_src46) {
+		_src48 := other.Masters[i]
+		if !_tgt.Equals(_src48) {
 			return false
 		}
 	}
@@ -13308,8 +13387,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Frontends {
-		_src47 := other.Frontends[i]
-		if !_tgt.Equals(_src47) {
+		_src49 := other.Frontends[i]
+		if !_tgt.Equals(_src49) {
 			return false
 		}
 	}
@@ -13317,8 +13396,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.Departed {
-		_src48 := other.Departed[i]
-		if !_tgt.Equals(_src48) {
+		_src50 := other.Departed[i]
+		if !_tgt.Equals(_src50) {
 			return false
 		}
 	}
@@ -13326,8 +13405,8 @@ func (p *TMasterState) Equals(other *TMasterState) bool {
 		return false
 	}
 	for i, _tgt := range p.NatsFaults {
-		_src49 := other.NatsFaults[i]
-		if _tgt != _src49 {
+		_src51 := other.NatsFaults[i]
+		if _tgt != _src51 {
 			return false
 		}
 	}
@@ -15740,13 +15819,13 @@ func (p *TUsageSum) ReadField1(ctx context.Context, iprot thrift.TProtocol) erro
 	tSlice := make([]string, 0, size)
 	p.Keys = tSlice
 	for i := 0; i < size; i++ {
-		var _elem50 string
+		var _elem52 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem50 = v
+			_elem52 = v
 		}
-		p.Keys = append(p.Keys, _elem50)
+		p.Keys = append(p.Keys, _elem52)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15879,13 +15958,13 @@ func (p *TUsageSum) ReadField15(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]int32, 0, size)
 	p.Buckets = tSlice
 	for i := 0; i < size; i++ {
-		var _elem51 int32
+		var _elem53 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem51 = v
+			_elem53 = v
 		}
-		p.Buckets = append(p.Buckets, _elem51)
+		p.Buckets = append(p.Buckets, _elem53)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -15901,13 +15980,13 @@ func (p *TUsageSum) ReadField16(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]int64, 0, size)
 	p.Counts = tSlice
 	for i := 0; i < size; i++ {
-		var _elem52 int64
+		var _elem54 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem52 = v
+			_elem54 = v
 		}
-		p.Counts = append(p.Counts, _elem52)
+		p.Counts = append(p.Counts, _elem54)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -16220,8 +16299,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Keys {
-		_src53 := other.Keys[i]
-		if _tgt != _src53 {
+		_src55 := other.Keys[i]
+		if _tgt != _src55 {
 			return false
 		}
 	}
@@ -16268,8 +16347,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Buckets {
-		_src54 := other.Buckets[i]
-		if _tgt != _src54 {
+		_src56 := other.Buckets[i]
+		if _tgt != _src56 {
 			return false
 		}
 	}
@@ -16277,8 +16356,8 @@ func (p *TUsageSum) Equals(other *TUsageSum) bool {
 		return false
 	}
 	for i, _tgt := range p.Counts {
-		_src55 := other.Counts[i]
-		if _tgt != _src55 {
+		_src57 := other.Counts[i]
+		if _tgt != _src57 {
 			return false
 		}
 	}
@@ -16685,13 +16764,13 @@ func (p *THistoryQuery) ReadField8(ctx context.Context, iprot thrift.TProtocol) 
 	tSlice := make([]string, 0, size)
 	p.By = tSlice
 	for i := 0; i < size; i++ {
-		var _elem56 string
+		var _elem58 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem56 = v
+			_elem58 = v
 		}
-		p.By = append(p.By, _elem56)
+		p.By = append(p.By, _elem58)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17032,8 +17111,8 @@ func (p *THistoryQuery) Equals(other *THistoryQuery) bool {
 		return false
 	}
 	for i, _tgt := range p.By {
-		_src57 := other.By[i]
-		if _tgt != _src57 {
+		_src59 := other.By[i]
+		if _tgt != _src59 {
 			return false
 		}
 	}
@@ -17275,11 +17354,11 @@ func (p *THistoryPage) ReadField2(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TJobUsage, 0, size)
 	p.Jobs = tSlice
 	for i := 0; i < size; i++ {
-		_elem58 := &TJobUsage{}
-		if err := _elem58.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem58), err)
+		_elem60 := &TJobUsage{}
+		if err := _elem60.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem60), err)
 		}
-		p.Jobs = append(p.Jobs, _elem58)
+		p.Jobs = append(p.Jobs, _elem60)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17304,11 +17383,11 @@ func (p *THistoryPage) ReadField4(ctx context.Context, iprot thrift.TProtocol) e
 	tSlice := make([]*TUsageSum, 0, size)
 	p.Sums = tSlice
 	for i := 0; i < size; i++ {
-		_elem59 := &TUsageSum{}
-		if err := _elem59.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem59), err)
+		_elem61 := &TUsageSum{}
+		if err := _elem61.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem61), err)
 		}
-		p.Sums = append(p.Sums, _elem59)
+		p.Sums = append(p.Sums, _elem61)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -17574,8 +17653,8 @@ func (p *THistoryPage) Equals(other *THistoryPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Jobs {
-		_src60 := other.Jobs[i]
-		if !_tgt.Equals(_src60) {
+		_src62 := other.Jobs[i]
+		if !_tgt.Equals(_src62) {
 			return false
 		}
 	}
@@ -17586,8 +17665,8 @@ func (p *THistoryPage) Equals(other *THistoryPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Sums {
-		_src61 := other.Sums[i]
-		if !_tgt.Equals(_src61) {
+		_src63 := other.Sums[i]
+		if !_tgt.Equals(_src63) {
 			return false
 		}
 	}
@@ -18743,13 +18822,13 @@ func (p *TEventQuery) ReadField4(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]string, 0, size)
 	p.Types = tSlice
 	for i := 0; i < size; i++ {
-		var _elem62 string
+		var _elem64 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem62 = v
+			_elem64 = v
 		}
-		p.Types = append(p.Types, _elem62)
+		p.Types = append(p.Types, _elem64)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -19006,8 +19085,8 @@ func (p *TEventQuery) Equals(other *TEventQuery) bool {
 		return false
 	}
 	for i, _tgt := range p.Types {
-		_src63 := other.Types[i]
-		if _tgt != _src63 {
+		_src65 := other.Types[i]
+		if _tgt != _src65 {
 			return false
 		}
 	}
@@ -19194,15 +19273,15 @@ func (p *TEventPage) ReadField3(ctx context.Context, iprot thrift.TProtocol) err
 	tSlice := make([]*TEvent, 0, size)
 	p.Events = tSlice
 	for i := 0; i < size; i++ {
-		_elem64 := &TEvent{
+		_elem66 := &TEvent{
 			Task: -1,
 
 			Group: -1,
 		}
-		if err := _elem64.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem64), err)
+		if err := _elem66.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem66), err)
 		}
-		p.Events = append(p.Events, _elem64)
+		p.Events = append(p.Events, _elem66)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -19372,8 +19451,8 @@ func (p *TEventPage) Equals(other *TEventPage) bool {
 		return false
 	}
 	for i, _tgt := range p.Events {
-		_src65 := other.Events[i]
-		if !_tgt.Equals(_src65) {
+		_src67 := other.Events[i]
+		if !_tgt.Equals(_src67) {
 			return false
 		}
 	}
@@ -19520,34 +19599,34 @@ func (p *SchedulerServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) 
 //   - App
 //   - SocketAddress
 func (p *SchedulerServiceClient) RegisterFrontend(ctx context.Context, app string, socketAddress string) (_r bool, _err error) {
-	var _args66 SchedulerServiceRegisterFrontendArgs
-	_args66.App = app
-	_args66.SocketAddress = socketAddress
-	var _result68 SchedulerServiceRegisterFrontendResult
-	var _meta67 thrift.ResponseMeta
-	_meta67, _err = p.Client_().Call(ctx, "registerFrontend", &_args66, &_result68)
-	p.SetLastResponseMeta_(_meta67)
+	var _args68 SchedulerServiceRegisterFrontendArgs
+	_args68.App = app
+	_args68.SocketAddress = socketAddress
+	var _result70 SchedulerServiceRegisterFrontendResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "registerFrontend", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
-	return _result68.GetSuccess(), nil
+	return _result70.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TSchedulingRequest) (_err error) {
-	var _args69 SchedulerServiceSubmitJobArgs
-	_args69.Req = req
-	var _result71 SchedulerServiceSubmitJobResult
-	var _meta70 thrift.ResponseMeta
-	_meta70, _err = p.Client_().Call(ctx, "submitJob", &_args69, &_result71)
-	p.SetLastResponseMeta_(_meta70)
+	var _args71 SchedulerServiceSubmitJobArgs
+	_args71.Req = req
+	var _result73 SchedulerServiceSubmitJobResult
+	var _meta72 thrift.ResponseMeta
+	_meta72, _err = p.Client_().Call(ctx, "submitJob", &_args71, &_result73)
+	p.SetLastResponseMeta_(_meta72)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result71.E != nil:
-		return _result71.E
+	case _result73.E != nil:
+		return _result73.E
 	}
 
 	return nil
@@ -19559,15 +19638,15 @@ func (p *SchedulerServiceClient) SubmitJob(ctx context.Context, req *TScheduling
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args72 SchedulerServiceSendFrontendMessageArgs
-	_args72.App = app
-	_args72.TaskId = taskId
-	_args72.Status = status
-	_args72.Message = message
-	var _result74 SchedulerServiceSendFrontendMessageResult
-	var _meta73 thrift.ResponseMeta
-	_meta73, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args72, &_result74)
-	p.SetLastResponseMeta_(_meta73)
+	var _args74 SchedulerServiceSendFrontendMessageArgs
+	_args74.App = app
+	_args74.TaskId = taskId
+	_args74.Status = status
+	_args74.Message = message
+	var _result76 SchedulerServiceSendFrontendMessageResult
+	var _meta75 thrift.ResponseMeta
+	_meta75, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args74, &_result76)
+	p.SetLastResponseMeta_(_meta75)
 	if _err != nil {
 		return
 	}
@@ -19577,22 +19656,22 @@ func (p *SchedulerServiceClient) SendFrontendMessage(ctx context.Context, app st
 // Parameters:
 //   - Req
 func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingRequest) (_r *TSubmitReply, _err error) {
-	var _args75 SchedulerServiceSubmitArgs
-	_args75.Req = req
-	var _result77 SchedulerServiceSubmitResult
-	var _meta76 thrift.ResponseMeta
-	_meta76, _err = p.Client_().Call(ctx, "submit", &_args75, &_result77)
-	p.SetLastResponseMeta_(_meta76)
+	var _args77 SchedulerServiceSubmitArgs
+	_args77.Req = req
+	var _result79 SchedulerServiceSubmitResult
+	var _meta78 thrift.ResponseMeta
+	_meta78, _err = p.Client_().Call(ctx, "submit", &_args77, &_result79)
+	p.SetLastResponseMeta_(_meta78)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result77.E != nil:
-		return _r, _result77.E
+	case _result79.E != nil:
+		return _r, _result79.E
 	}
 
-	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
-		return _ret78, nil
+	if _ret80 := _result79.GetSuccess(); _ret80 != nil {
+		return _ret80, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "submit failed: unknown result")
 }
@@ -19600,22 +19679,22 @@ func (p *SchedulerServiceClient) Submit(ctx context.Context, req *TSchedulingReq
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args79 SchedulerServiceJobStatusArgs
-	_args79.JobId = jobId
-	var _result81 SchedulerServiceJobStatusResult
-	var _meta80 thrift.ResponseMeta
-	_meta80, _err = p.Client_().Call(ctx, "jobStatus", &_args79, &_result81)
-	p.SetLastResponseMeta_(_meta80)
+	var _args81 SchedulerServiceJobStatusArgs
+	_args81.JobId = jobId
+	var _result83 SchedulerServiceJobStatusResult
+	var _meta82 thrift.ResponseMeta
+	_meta82, _err = p.Client_().Call(ctx, "jobStatus", &_args81, &_result83)
+	p.SetLastResponseMeta_(_meta82)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result81.E != nil:
-		return _r, _result81.E
+	case _result83.E != nil:
+		return _r, _result83.E
 	}
 
-	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
-		return _ret82, nil
+	if _ret84 := _result83.GetSuccess(); _ret84 != nil {
+		return _ret84, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "jobStatus failed: unknown result")
 }
@@ -19625,46 +19704,46 @@ func (p *SchedulerServiceClient) JobStatus(ctx context.Context, jobId string) (_
 //   - After
 //   - Filter
 func (p *SchedulerServiceClient) ListJobs(ctx context.Context, limit int32, after string, filter *TJobFilter) (_r []*TJobStatus, _err error) {
-	var _args83 SchedulerServiceListJobsArgs
-	_args83.Limit = limit
-	_args83.After = after
-	_args83.Filter = filter
-	var _result85 SchedulerServiceListJobsResult
-	var _meta84 thrift.ResponseMeta
-	_meta84, _err = p.Client_().Call(ctx, "listJobs", &_args83, &_result85)
-	p.SetLastResponseMeta_(_meta84)
+	var _args85 SchedulerServiceListJobsArgs
+	_args85.Limit = limit
+	_args85.After = after
+	_args85.Filter = filter
+	var _result87 SchedulerServiceListJobsResult
+	var _meta86 thrift.ResponseMeta
+	_meta86, _err = p.Client_().Call(ctx, "listJobs", &_args85, &_result87)
+	p.SetLastResponseMeta_(_meta86)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result85.E != nil:
-		return _r, _result85.E
+	case _result87.E != nil:
+		return _r, _result87.E
 	}
 
-	return _result85.GetSuccess(), nil
+	return _result87.GetSuccess(), nil
 }
 
 // Parameters:
 //   - JobId
 //   - TimeoutMillis
 func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (_r *TJobStatus, _err error) {
-	var _args86 SchedulerServiceWaitJobArgs
-	_args86.JobId = jobId
-	_args86.TimeoutMillis = timeoutMillis
-	var _result88 SchedulerServiceWaitJobResult
-	var _meta87 thrift.ResponseMeta
-	_meta87, _err = p.Client_().Call(ctx, "waitJob", &_args86, &_result88)
-	p.SetLastResponseMeta_(_meta87)
+	var _args88 SchedulerServiceWaitJobArgs
+	_args88.JobId = jobId
+	_args88.TimeoutMillis = timeoutMillis
+	var _result90 SchedulerServiceWaitJobResult
+	var _meta89 thrift.ResponseMeta
+	_meta89, _err = p.Client_().Call(ctx, "waitJob", &_args88, &_result90)
+	p.SetLastResponseMeta_(_meta89)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result88.E != nil:
-		return _r, _result88.E
+	case _result90.E != nil:
+		return _r, _result90.E
 	}
 
-	if _ret89 := _result88.GetSuccess(); _ret89 != nil {
-		return _ret89, nil
+	if _ret91 := _result90.GetSuccess(); _ret91 != nil {
+		return _ret91, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "waitJob failed: unknown result")
 }
@@ -19672,22 +19751,22 @@ func (p *SchedulerServiceClient) WaitJob(ctx context.Context, jobId string, time
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_r *TJobStatus, _err error) {
-	var _args90 SchedulerServiceCancelJobArgs
-	_args90.JobId = jobId
-	var _result92 SchedulerServiceCancelJobResult
-	var _meta91 thrift.ResponseMeta
-	_meta91, _err = p.Client_().Call(ctx, "cancelJob", &_args90, &_result92)
-	p.SetLastResponseMeta_(_meta91)
+	var _args92 SchedulerServiceCancelJobArgs
+	_args92.JobId = jobId
+	var _result94 SchedulerServiceCancelJobResult
+	var _meta93 thrift.ResponseMeta
+	_meta93, _err = p.Client_().Call(ctx, "cancelJob", &_args92, &_result94)
+	p.SetLastResponseMeta_(_meta93)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result92.E != nil:
-		return _r, _result92.E
+	case _result94.E != nil:
+		return _r, _result94.E
 	}
 
-	if _ret93 := _result92.GetSuccess(); _ret93 != nil {
-		return _ret93, nil
+	if _ret95 := _result94.GetSuccess(); _ret95 != nil {
+		return _ret95, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "cancelJob failed: unknown result")
 }
@@ -19695,99 +19774,99 @@ func (p *SchedulerServiceClient) CancelJob(ctx context.Context, jobId string) (_
 // Parameters:
 //   - JobId
 func (p *SchedulerServiceClient) ExplainJob(ctx context.Context, jobId string) (_r *TExplanation, _err error) {
-	var _args94 SchedulerServiceExplainJobArgs
-	_args94.JobId = jobId
-	var _result96 SchedulerServiceExplainJobResult
-	var _meta95 thrift.ResponseMeta
-	_meta95, _err = p.Client_().Call(ctx, "explainJob", &_args94, &_result96)
-	p.SetLastResponseMeta_(_meta95)
+	var _args96 SchedulerServiceExplainJobArgs
+	_args96.JobId = jobId
+	var _result98 SchedulerServiceExplainJobResult
+	var _meta97 thrift.ResponseMeta
+	_meta97, _err = p.Client_().Call(ctx, "explainJob", &_args96, &_result98)
+	p.SetLastResponseMeta_(_meta97)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result96.E != nil:
-		return _r, _result96.E
+	case _result98.E != nil:
+		return _r, _result98.E
 	}
 
-	if _ret97 := _result96.GetSuccess(); _ret97 != nil {
-		return _ret97, nil
+	if _ret99 := _result98.GetSuccess(); _ret99 != nil {
+		return _ret99, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "explainJob failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) ListNodes(ctx context.Context) (_r []*TMasterState, _err error) {
-	var _args98 SchedulerServiceListNodesArgs
-	var _result100 SchedulerServiceListNodesResult
-	var _meta99 thrift.ResponseMeta
-	_meta99, _err = p.Client_().Call(ctx, "listNodes", &_args98, &_result100)
-	p.SetLastResponseMeta_(_meta99)
+	var _args100 SchedulerServiceListNodesArgs
+	var _result102 SchedulerServiceListNodesResult
+	var _meta101 thrift.ResponseMeta
+	_meta101, _err = p.Client_().Call(ctx, "listNodes", &_args100, &_result102)
+	p.SetLastResponseMeta_(_meta101)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result100.E != nil:
-		return _r, _result100.E
+	case _result102.E != nil:
+		return _r, _result102.E
 	}
 
-	return _result100.GetSuccess(), nil
+	return _result102.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ForgetNode(ctx context.Context, node string) (_r []int32, _err error) {
-	var _args101 SchedulerServiceForgetNodeArgs
-	_args101.Node = node
-	var _result103 SchedulerServiceForgetNodeResult
-	var _meta102 thrift.ResponseMeta
-	_meta102, _err = p.Client_().Call(ctx, "forgetNode", &_args101, &_result103)
-	p.SetLastResponseMeta_(_meta102)
+	var _args103 SchedulerServiceForgetNodeArgs
+	_args103.Node = node
+	var _result105 SchedulerServiceForgetNodeResult
+	var _meta104 thrift.ResponseMeta
+	_meta104, _err = p.Client_().Call(ctx, "forgetNode", &_args103, &_result105)
+	p.SetLastResponseMeta_(_meta104)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result103.E != nil:
-		return _r, _result103.E
+	case _result105.E != nil:
+		return _r, _result105.E
 	}
 
-	return _result103.GetSuccess(), nil
+	return _result105.GetSuccess(), nil
 }
 
 func (p *SchedulerServiceClient) ListShares(ctx context.Context) (_r *TShares, _err error) {
-	var _args104 SchedulerServiceListSharesArgs
-	var _result106 SchedulerServiceListSharesResult
-	var _meta105 thrift.ResponseMeta
-	_meta105, _err = p.Client_().Call(ctx, "listShares", &_args104, &_result106)
-	p.SetLastResponseMeta_(_meta105)
+	var _args106 SchedulerServiceListSharesArgs
+	var _result108 SchedulerServiceListSharesResult
+	var _meta107 thrift.ResponseMeta
+	_meta107, _err = p.Client_().Call(ctx, "listShares", &_args106, &_result108)
+	p.SetLastResponseMeta_(_meta107)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result106.E != nil:
-		return _r, _result106.E
+	case _result108.E != nil:
+		return _r, _result108.E
 	}
 
-	if _ret107 := _result106.GetSuccess(); _ret107 != nil {
-		return _ret107, nil
+	if _ret109 := _result108.GetSuccess(); _ret109 != nil {
+		return _ret109, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "listShares failed: unknown result")
 }
 
 func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIdentity, _err error) {
-	var _args108 SchedulerServiceIdentifyArgs
-	var _result110 SchedulerServiceIdentifyResult
-	var _meta109 thrift.ResponseMeta
-	_meta109, _err = p.Client_().Call(ctx, "identify", &_args108, &_result110)
-	p.SetLastResponseMeta_(_meta109)
+	var _args110 SchedulerServiceIdentifyArgs
+	var _result112 SchedulerServiceIdentifyResult
+	var _meta111 thrift.ResponseMeta
+	_meta111, _err = p.Client_().Call(ctx, "identify", &_args110, &_result112)
+	p.SetLastResponseMeta_(_meta111)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result110.E != nil:
-		return _r, _result110.E
+	case _result112.E != nil:
+		return _r, _result112.E
 	}
 
-	if _ret111 := _result110.GetSuccess(); _ret111 != nil {
-		return _ret111, nil
+	if _ret113 := _result112.GetSuccess(); _ret113 != nil {
+		return _ret113, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "identify failed: unknown result")
 }
@@ -19797,24 +19876,24 @@ func (p *SchedulerServiceClient) Identify(ctx context.Context) (_r *TFrontendIde
 //   - DeadlineMillis
 //   - Kill
 func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (_r *TNodeDrain, _err error) {
-	var _args112 SchedulerServiceDrainNodeArgs
-	_args112.Node = node
-	_args112.DeadlineMillis = deadlineMillis
-	_args112.Kill = kill
-	var _result114 SchedulerServiceDrainNodeResult
-	var _meta113 thrift.ResponseMeta
-	_meta113, _err = p.Client_().Call(ctx, "drainNode", &_args112, &_result114)
-	p.SetLastResponseMeta_(_meta113)
+	var _args114 SchedulerServiceDrainNodeArgs
+	_args114.Node = node
+	_args114.DeadlineMillis = deadlineMillis
+	_args114.Kill = kill
+	var _result116 SchedulerServiceDrainNodeResult
+	var _meta115 thrift.ResponseMeta
+	_meta115, _err = p.Client_().Call(ctx, "drainNode", &_args114, &_result116)
+	p.SetLastResponseMeta_(_meta115)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result114.E != nil:
-		return _r, _result114.E
+	case _result116.E != nil:
+		return _r, _result116.E
 	}
 
-	if _ret115 := _result114.GetSuccess(); _ret115 != nil {
-		return _ret115, nil
+	if _ret117 := _result116.GetSuccess(); _ret117 != nil {
+		return _ret117, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "drainNode failed: unknown result")
 }
@@ -19822,22 +19901,22 @@ func (p *SchedulerServiceClient) DrainNode(ctx context.Context, node string, dea
 // Parameters:
 //   - Node
 func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_r *TNodeDrain, _err error) {
-	var _args116 SchedulerServiceResumeNodeArgs
-	_args116.Node = node
-	var _result118 SchedulerServiceResumeNodeResult
-	var _meta117 thrift.ResponseMeta
-	_meta117, _err = p.Client_().Call(ctx, "resumeNode", &_args116, &_result118)
-	p.SetLastResponseMeta_(_meta117)
+	var _args118 SchedulerServiceResumeNodeArgs
+	_args118.Node = node
+	var _result120 SchedulerServiceResumeNodeResult
+	var _meta119 thrift.ResponseMeta
+	_meta119, _err = p.Client_().Call(ctx, "resumeNode", &_args118, &_result120)
+	p.SetLastResponseMeta_(_meta119)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result118.E != nil:
-		return _r, _result118.E
+	case _result120.E != nil:
+		return _r, _result120.E
 	}
 
-	if _ret119 := _result118.GetSuccess(); _ret119 != nil {
-		return _ret119, nil
+	if _ret121 := _result120.GetSuccess(); _ret121 != nil {
+		return _ret121, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "resumeNode failed: unknown result")
 }
@@ -19850,27 +19929,27 @@ func (p *SchedulerServiceClient) ResumeNode(ctx context.Context, node string) (_
 //   - Offset
 //   - Limit
 func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (_r *TLogChunk, _err error) {
-	var _args120 SchedulerServiceTaskLogArgs
-	_args120.JobId = jobId
-	_args120.Task = task
-	_args120.Attempt = attempt
-	_args120.Stream = stream
-	_args120.Offset = offset
-	_args120.Limit = limit
-	var _result122 SchedulerServiceTaskLogResult
-	var _meta121 thrift.ResponseMeta
-	_meta121, _err = p.Client_().Call(ctx, "taskLog", &_args120, &_result122)
-	p.SetLastResponseMeta_(_meta121)
+	var _args122 SchedulerServiceTaskLogArgs
+	_args122.JobId = jobId
+	_args122.Task = task
+	_args122.Attempt = attempt
+	_args122.Stream = stream
+	_args122.Offset = offset
+	_args122.Limit = limit
+	var _result124 SchedulerServiceTaskLogResult
+	var _meta123 thrift.ResponseMeta
+	_meta123, _err = p.Client_().Call(ctx, "taskLog", &_args122, &_result124)
+	p.SetLastResponseMeta_(_meta123)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result122.E != nil:
-		return _r, _result122.E
+	case _result124.E != nil:
+		return _r, _result124.E
 	}
 
-	if _ret123 := _result122.GetSuccess(); _ret123 != nil {
-		return _ret123, nil
+	if _ret125 := _result124.GetSuccess(); _ret125 != nil {
+		return _ret125, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskLog failed: unknown result")
 }
@@ -19881,25 +19960,25 @@ func (p *SchedulerServiceClient) TaskLog(ctx context.Context, jobId string, task
 //   - Node
 //   - Input
 func (p *SchedulerServiceClient) TaskInput(ctx context.Context, jobId string, attempt int32, node string, input *TInput) (_r *TInputReply, _err error) {
-	var _args124 SchedulerServiceTaskInputArgs
-	_args124.JobId = jobId
-	_args124.Attempt = attempt
-	_args124.Node = node
-	_args124.Input = input
-	var _result126 SchedulerServiceTaskInputResult
-	var _meta125 thrift.ResponseMeta
-	_meta125, _err = p.Client_().Call(ctx, "taskInput", &_args124, &_result126)
-	p.SetLastResponseMeta_(_meta125)
+	var _args126 SchedulerServiceTaskInputArgs
+	_args126.JobId = jobId
+	_args126.Attempt = attempt
+	_args126.Node = node
+	_args126.Input = input
+	var _result128 SchedulerServiceTaskInputResult
+	var _meta127 thrift.ResponseMeta
+	_meta127, _err = p.Client_().Call(ctx, "taskInput", &_args126, &_result128)
+	p.SetLastResponseMeta_(_meta127)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result126.E != nil:
-		return _r, _result126.E
+	case _result128.E != nil:
+		return _r, _result128.E
 	}
 
-	if _ret127 := _result126.GetSuccess(); _ret127 != nil {
-		return _ret127, nil
+	if _ret129 := _result128.GetSuccess(); _ret129 != nil {
+		return _ret129, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "taskInput failed: unknown result")
 }
@@ -19907,21 +19986,21 @@ func (p *SchedulerServiceClient) TaskInput(ctx context.Context, jobId string, at
 // Parameters:
 //   - Files
 func (p *SchedulerServiceClient) StageFiles(ctx context.Context, files []*TStagedFile) (_r []int64, _err error) {
-	var _args128 SchedulerServiceStageFilesArgs
-	_args128.Files = files
-	var _result130 SchedulerServiceStageFilesResult
-	var _meta129 thrift.ResponseMeta
-	_meta129, _err = p.Client_().Call(ctx, "stageFiles", &_args128, &_result130)
-	p.SetLastResponseMeta_(_meta129)
+	var _args130 SchedulerServiceStageFilesArgs
+	_args130.Files = files
+	var _result132 SchedulerServiceStageFilesResult
+	var _meta131 thrift.ResponseMeta
+	_meta131, _err = p.Client_().Call(ctx, "stageFiles", &_args130, &_result132)
+	p.SetLastResponseMeta_(_meta131)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result130.E != nil:
-		return _r, _result130.E
+	case _result132.E != nil:
+		return _r, _result132.E
 	}
 
-	return _result130.GetSuccess(), nil
+	return _result132.GetSuccess(), nil
 }
 
 // Parameters:
@@ -19929,44 +20008,44 @@ func (p *SchedulerServiceClient) StageFiles(ctx context.Context, files []*TStage
 //   - Offset
 //   - Data
 func (p *SchedulerServiceClient) StagePiece(ctx context.Context, sha256 string, offset int64, data []byte) (_r int64, _err error) {
-	var _args131 SchedulerServiceStagePieceArgs
-	_args131.Sha256 = sha256
-	_args131.Offset = offset
-	_args131.Data = data
-	var _result133 SchedulerServiceStagePieceResult
-	var _meta132 thrift.ResponseMeta
-	_meta132, _err = p.Client_().Call(ctx, "stagePiece", &_args131, &_result133)
-	p.SetLastResponseMeta_(_meta132)
+	var _args133 SchedulerServiceStagePieceArgs
+	_args133.Sha256 = sha256
+	_args133.Offset = offset
+	_args133.Data = data
+	var _result135 SchedulerServiceStagePieceResult
+	var _meta134 thrift.ResponseMeta
+	_meta134, _err = p.Client_().Call(ctx, "stagePiece", &_args133, &_result135)
+	p.SetLastResponseMeta_(_meta134)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result133.E != nil:
-		return _r, _result133.E
+	case _result135.E != nil:
+		return _r, _result135.E
 	}
 
-	return _result133.GetSuccess(), nil
+	return _result135.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Query
 func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQuery) (_r *THistoryPage, _err error) {
-	var _args134 SchedulerServiceHistoryArgs
-	_args134.Query = query
-	var _result136 SchedulerServiceHistoryResult
-	var _meta135 thrift.ResponseMeta
-	_meta135, _err = p.Client_().Call(ctx, "history", &_args134, &_result136)
-	p.SetLastResponseMeta_(_meta135)
+	var _args136 SchedulerServiceHistoryArgs
+	_args136.Query = query
+	var _result138 SchedulerServiceHistoryResult
+	var _meta137 thrift.ResponseMeta
+	_meta137, _err = p.Client_().Call(ctx, "history", &_args136, &_result138)
+	p.SetLastResponseMeta_(_meta137)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result136.E != nil:
-		return _r, _result136.E
+	case _result138.E != nil:
+		return _r, _result138.E
 	}
 
-	if _ret137 := _result136.GetSuccess(); _ret137 != nil {
-		return _ret137, nil
+	if _ret139 := _result138.GetSuccess(); _ret139 != nil {
+		return _ret139, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "history failed: unknown result")
 }
@@ -19974,22 +20053,22 @@ func (p *SchedulerServiceClient) History(ctx context.Context, query *THistoryQue
 // Parameters:
 //   - Query
 func (p *SchedulerServiceClient) Events(ctx context.Context, query *TEventQuery) (_r *TEventPage, _err error) {
-	var _args138 SchedulerServiceEventsArgs
-	_args138.Query = query
-	var _result140 SchedulerServiceEventsResult
-	var _meta139 thrift.ResponseMeta
-	_meta139, _err = p.Client_().Call(ctx, "events", &_args138, &_result140)
-	p.SetLastResponseMeta_(_meta139)
+	var _args140 SchedulerServiceEventsArgs
+	_args140.Query = query
+	var _result142 SchedulerServiceEventsResult
+	var _meta141 thrift.ResponseMeta
+	_meta141, _err = p.Client_().Call(ctx, "events", &_args140, &_result142)
+	p.SetLastResponseMeta_(_meta141)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result140.E != nil:
-		return _r, _result140.E
+	case _result142.E != nil:
+		return _r, _result142.E
 	}
 
-	if _ret141 := _result140.GetSuccess(); _ret141 != nil {
-		return _ret141, nil
+	if _ret143 := _result142.GetSuccess(); _ret143 != nil {
+		return _ret143, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "events failed: unknown result")
 }
@@ -20000,21 +20079,21 @@ func (p *SchedulerServiceClient) Events(ctx context.Context, query *TEventQuery)
 //   - Status
 //   - Message
 func (p *SchedulerServiceClient) RelayMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args142 SchedulerServiceRelayMessageArgs
-	_args142.App = app
-	_args142.TaskId = taskId
-	_args142.Status = status
-	_args142.Message = message
-	var _result144 SchedulerServiceRelayMessageResult
-	var _meta143 thrift.ResponseMeta
-	_meta143, _err = p.Client_().Call(ctx, "relayMessage", &_args142, &_result144)
-	p.SetLastResponseMeta_(_meta143)
+	var _args144 SchedulerServiceRelayMessageArgs
+	_args144.App = app
+	_args144.TaskId = taskId
+	_args144.Status = status
+	_args144.Message = message
+	var _result146 SchedulerServiceRelayMessageResult
+	var _meta145 thrift.ResponseMeta
+	_meta145, _err = p.Client_().Call(ctx, "relayMessage", &_args144, &_result146)
+	p.SetLastResponseMeta_(_meta145)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result144.E != nil:
-		return _result144.E
+	case _result146.E != nil:
+		return _result146.E
 	}
 
 	return nil
@@ -20040,30 +20119,30 @@ func (p *SchedulerServiceProcessor) ProcessorMap() map[string]thrift.TProcessorF
 
 func NewSchedulerServiceProcessor(handler SchedulerService) *SchedulerServiceProcessor {
 
-	self145 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self145.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
-	self145.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
-	self145.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
-	self145.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
-	self145.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
-	self145.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
-	self145.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
-	self145.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
-	self145.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
-	self145.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
-	self145.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
-	self145.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
-	self145.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
-	self145.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
-	self145.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
-	self145.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
-	self145.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
-	self145.processorMap["stageFiles"] = &schedulerServiceProcessorStageFiles{handler: handler}
-	self145.processorMap["stagePiece"] = &schedulerServiceProcessorStagePiece{handler: handler}
-	self145.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
-	self145.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
-	self145.processorMap["relayMessage"] = &schedulerServiceProcessorRelayMessage{handler: handler}
-	return self145
+	self147 := &SchedulerServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self147.processorMap["registerFrontend"] = &schedulerServiceProcessorRegisterFrontend{handler: handler}
+	self147.processorMap["submitJob"] = &schedulerServiceProcessorSubmitJob{handler: handler}
+	self147.processorMap["sendFrontendMessage"] = &schedulerServiceProcessorSendFrontendMessage{handler: handler}
+	self147.processorMap["submit"] = &schedulerServiceProcessorSubmit{handler: handler}
+	self147.processorMap["jobStatus"] = &schedulerServiceProcessorJobStatus{handler: handler}
+	self147.processorMap["listJobs"] = &schedulerServiceProcessorListJobs{handler: handler}
+	self147.processorMap["waitJob"] = &schedulerServiceProcessorWaitJob{handler: handler}
+	self147.processorMap["cancelJob"] = &schedulerServiceProcessorCancelJob{handler: handler}
+	self147.processorMap["explainJob"] = &schedulerServiceProcessorExplainJob{handler: handler}
+	self147.processorMap["listNodes"] = &schedulerServiceProcessorListNodes{handler: handler}
+	self147.processorMap["forgetNode"] = &schedulerServiceProcessorForgetNode{handler: handler}
+	self147.processorMap["listShares"] = &schedulerServiceProcessorListShares{handler: handler}
+	self147.processorMap["identify"] = &schedulerServiceProcessorIdentify{handler: handler}
+	self147.processorMap["drainNode"] = &schedulerServiceProcessorDrainNode{handler: handler}
+	self147.processorMap["resumeNode"] = &schedulerServiceProcessorResumeNode{handler: handler}
+	self147.processorMap["taskLog"] = &schedulerServiceProcessorTaskLog{handler: handler}
+	self147.processorMap["taskInput"] = &schedulerServiceProcessorTaskInput{handler: handler}
+	self147.processorMap["stageFiles"] = &schedulerServiceProcessorStageFiles{handler: handler}
+	self147.processorMap["stagePiece"] = &schedulerServiceProcessorStagePiece{handler: handler}
+	self147.processorMap["history"] = &schedulerServiceProcessorHistory{handler: handler}
+	self147.processorMap["events"] = &schedulerServiceProcessorEvents{handler: handler}
+	self147.processorMap["relayMessage"] = &schedulerServiceProcessorRelayMessage{handler: handler}
+	return self147
 }
 
 func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -20076,12 +20155,12 @@ func (p *SchedulerServiceProcessor) Process(ctx context.Context, iprot, oprot th
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x146 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x148 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x146.Write(ctx, oprot)
+	x148.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x146
+	return false, x148
 
 }
 
@@ -20090,7 +20169,7 @@ type schedulerServiceProcessorRegisterFrontend struct {
 }
 
 func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err147 error
+	var _write_err149 error
 	args := SchedulerServiceRegisterFrontendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20136,21 +20215,21 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc148 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
+		_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerFrontend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc148.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+		if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
-			_write_err147 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+			_write_err149 = thrift.WrapTException(err2)
 		}
-		if _write_err147 != nil {
-			return false, thrift.WrapTException(_write_err147)
+		if _write_err149 != nil {
+			return false, thrift.WrapTException(_write_err149)
 		}
 		return true, err
 	} else {
@@ -20158,19 +20237,19 @@ func (p *schedulerServiceProcessorRegisterFrontend) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerFrontend", thrift.REPLY, seqId); err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err147 == nil && err2 != nil {
-		_write_err147 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
+		_write_err149 = thrift.WrapTException(err2)
 	}
-	if _write_err147 != nil {
-		return false, thrift.WrapTException(_write_err147)
+	if _write_err149 != nil {
+		return false, thrift.WrapTException(_write_err149)
 	}
 	return true, err
 }
@@ -20180,7 +20259,7 @@ type schedulerServiceProcessorSubmitJob struct {
 }
 
 func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err149 error
+	var _write_err151 error
 	args := SchedulerServiceSubmitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20230,40 +20309,40 @@ func (p *schedulerServiceProcessorSubmitJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc150 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
+			_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc150.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+			if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-				_write_err149 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+				_write_err151 = thrift.WrapTException(err2)
 			}
-			if _write_err149 != nil {
-				return false, thrift.WrapTException(_write_err149)
+			if _write_err151 != nil {
+				return false, thrift.WrapTException(_write_err151)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err149 == nil && err2 != nil {
-		_write_err149 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
+		_write_err151 = thrift.WrapTException(err2)
 	}
-	if _write_err149 != nil {
-		return false, thrift.WrapTException(_write_err149)
+	if _write_err151 != nil {
+		return false, thrift.WrapTException(_write_err151)
 	}
 	return true, err
 }
@@ -20273,7 +20352,7 @@ type schedulerServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err151 error
+	var _write_err153 error
 	args := SchedulerServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20319,39 +20398,39 @@ func (p *schedulerServiceProcessorSendFrontendMessage) Process(ctx context.Conte
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc152 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc154 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+			_write_err153 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc152.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+		if err2 := _exc154.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
+			_write_err153 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
+			_write_err153 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
-			_write_err151 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
+			_write_err153 = thrift.WrapTException(err2)
 		}
-		if _write_err151 != nil {
-			return false, thrift.WrapTException(_write_err151)
+		if _write_err153 != nil {
+			return false, thrift.WrapTException(_write_err153)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err151 == nil && err2 != nil {
-		_write_err151 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
+		_write_err153 = thrift.WrapTException(err2)
 	}
-	if _write_err151 != nil {
-		return false, thrift.WrapTException(_write_err151)
+	if _write_err153 != nil {
+		return false, thrift.WrapTException(_write_err153)
 	}
 	return true, err
 }
@@ -20361,7 +20440,7 @@ type schedulerServiceProcessorSubmit struct {
 }
 
 func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err153 error
+	var _write_err155 error
 	args := SchedulerServiceSubmitArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20411,21 +20490,21 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc154 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
+			_exc156 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing submit: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc154.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+			if err2 := _exc156.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
-				_write_err153 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
+				_write_err155 = thrift.WrapTException(err2)
 			}
-			if _write_err153 != nil {
-				return false, thrift.WrapTException(_write_err153)
+			if _write_err155 != nil {
+				return false, thrift.WrapTException(_write_err155)
 			}
 			return true, err
 		}
@@ -20434,19 +20513,19 @@ func (p *schedulerServiceProcessorSubmit) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "submit", thrift.REPLY, seqId); err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err153 == nil && err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err153 == nil && err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err153 == nil && err2 != nil {
-		_write_err153 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
+		_write_err155 = thrift.WrapTException(err2)
 	}
-	if _write_err153 != nil {
-		return false, thrift.WrapTException(_write_err153)
+	if _write_err155 != nil {
+		return false, thrift.WrapTException(_write_err155)
 	}
 	return true, err
 }
@@ -20456,7 +20535,7 @@ type schedulerServiceProcessorJobStatus struct {
 }
 
 func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err155 error
+	var _write_err157 error
 	args := SchedulerServiceJobStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20506,21 +20585,21 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc156 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
+			_exc158 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing jobStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc156.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+			if err2 := _exc158.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
-				_write_err155 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
+				_write_err157 = thrift.WrapTException(err2)
 			}
-			if _write_err155 != nil {
-				return false, thrift.WrapTException(_write_err155)
+			if _write_err157 != nil {
+				return false, thrift.WrapTException(_write_err157)
 			}
 			return true, err
 		}
@@ -20529,19 +20608,19 @@ func (p *schedulerServiceProcessorJobStatus) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "jobStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err155 == nil && err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err155 == nil && err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err155 == nil && err2 != nil {
-		_write_err155 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
+		_write_err157 = thrift.WrapTException(err2)
 	}
-	if _write_err155 != nil {
-		return false, thrift.WrapTException(_write_err155)
+	if _write_err157 != nil {
+		return false, thrift.WrapTException(_write_err157)
 	}
 	return true, err
 }
@@ -20551,7 +20630,7 @@ type schedulerServiceProcessorListJobs struct {
 }
 
 func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err157 error
+	var _write_err159 error
 	args := SchedulerServiceListJobsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20601,21 +20680,21 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc158 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
+			_exc160 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listJobs: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc158.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+			if err2 := _exc160.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
-				_write_err157 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
+				_write_err159 = thrift.WrapTException(err2)
 			}
-			if _write_err157 != nil {
-				return false, thrift.WrapTException(_write_err157)
+			if _write_err159 != nil {
+				return false, thrift.WrapTException(_write_err159)
 			}
 			return true, err
 		}
@@ -20624,19 +20703,19 @@ func (p *schedulerServiceProcessorListJobs) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listJobs", thrift.REPLY, seqId); err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err157 == nil && err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err157 == nil && err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err157 == nil && err2 != nil {
-		_write_err157 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
+		_write_err159 = thrift.WrapTException(err2)
 	}
-	if _write_err157 != nil {
-		return false, thrift.WrapTException(_write_err157)
+	if _write_err159 != nil {
+		return false, thrift.WrapTException(_write_err159)
 	}
 	return true, err
 }
@@ -20646,7 +20725,7 @@ type schedulerServiceProcessorWaitJob struct {
 }
 
 func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err159 error
+	var _write_err161 error
 	args := SchedulerServiceWaitJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20696,21 +20775,21 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc160 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
+			_exc162 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing waitJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc160.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+			if err2 := _exc162.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
-				_write_err159 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
+				_write_err161 = thrift.WrapTException(err2)
 			}
-			if _write_err159 != nil {
-				return false, thrift.WrapTException(_write_err159)
+			if _write_err161 != nil {
+				return false, thrift.WrapTException(_write_err161)
 			}
 			return true, err
 		}
@@ -20719,19 +20798,19 @@ func (p *schedulerServiceProcessorWaitJob) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "waitJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err159 == nil && err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err159 == nil && err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err159 == nil && err2 != nil {
-		_write_err159 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
+		_write_err161 = thrift.WrapTException(err2)
 	}
-	if _write_err159 != nil {
-		return false, thrift.WrapTException(_write_err159)
+	if _write_err161 != nil {
+		return false, thrift.WrapTException(_write_err161)
 	}
 	return true, err
 }
@@ -20741,7 +20820,7 @@ type schedulerServiceProcessorCancelJob struct {
 }
 
 func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err161 error
+	var _write_err163 error
 	args := SchedulerServiceCancelJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20791,21 +20870,21 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc162 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
+			_exc164 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing cancelJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err161 = thrift.WrapTException(err2)
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc162.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
-				_write_err161 = thrift.WrapTException(err2)
+			if err2 := _exc164.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
-				_write_err161 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
-				_write_err161 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+				_write_err163 = thrift.WrapTException(err2)
 			}
-			if _write_err161 != nil {
-				return false, thrift.WrapTException(_write_err161)
+			if _write_err163 != nil {
+				return false, thrift.WrapTException(_write_err163)
 			}
 			return true, err
 		}
@@ -20814,19 +20893,19 @@ func (p *schedulerServiceProcessorCancelJob) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "cancelJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err161 = thrift.WrapTException(err2)
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err161 == nil && err2 != nil {
-		_write_err161 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err161 == nil && err2 != nil {
-		_write_err161 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err161 == nil && err2 != nil {
-		_write_err161 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
+		_write_err163 = thrift.WrapTException(err2)
 	}
-	if _write_err161 != nil {
-		return false, thrift.WrapTException(_write_err161)
+	if _write_err163 != nil {
+		return false, thrift.WrapTException(_write_err163)
 	}
 	return true, err
 }
@@ -20836,7 +20915,7 @@ type schedulerServiceProcessorExplainJob struct {
 }
 
 func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err163 error
+	var _write_err165 error
 	args := SchedulerServiceExplainJobArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20886,21 +20965,21 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc164 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
+			_exc166 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing explainJob: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err163 = thrift.WrapTException(err2)
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc164.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
-				_write_err163 = thrift.WrapTException(err2)
+			if err2 := _exc166.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
-				_write_err163 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
-				_write_err163 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
+				_write_err165 = thrift.WrapTException(err2)
 			}
-			if _write_err163 != nil {
-				return false, thrift.WrapTException(_write_err163)
+			if _write_err165 != nil {
+				return false, thrift.WrapTException(_write_err165)
 			}
 			return true, err
 		}
@@ -20909,19 +20988,19 @@ func (p *schedulerServiceProcessorExplainJob) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "explainJob", thrift.REPLY, seqId); err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err163 == nil && err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err163 == nil && err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err163 == nil && err2 != nil {
-		_write_err163 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
+		_write_err165 = thrift.WrapTException(err2)
 	}
-	if _write_err163 != nil {
-		return false, thrift.WrapTException(_write_err163)
+	if _write_err165 != nil {
+		return false, thrift.WrapTException(_write_err165)
 	}
 	return true, err
 }
@@ -20931,7 +21010,7 @@ type schedulerServiceProcessorListNodes struct {
 }
 
 func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err165 error
+	var _write_err167 error
 	args := SchedulerServiceListNodesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20981,21 +21060,21 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc166 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
+			_exc168 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listNodes: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err165 = thrift.WrapTException(err2)
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc166.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
-				_write_err165 = thrift.WrapTException(err2)
+			if err2 := _exc168.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
-				_write_err165 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
-				_write_err165 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
+				_write_err167 = thrift.WrapTException(err2)
 			}
-			if _write_err165 != nil {
-				return false, thrift.WrapTException(_write_err165)
+			if _write_err167 != nil {
+				return false, thrift.WrapTException(_write_err167)
 			}
 			return true, err
 		}
@@ -21004,19 +21083,19 @@ func (p *schedulerServiceProcessorListNodes) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listNodes", thrift.REPLY, seqId); err2 != nil {
-		_write_err165 = thrift.WrapTException(err2)
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err165 == nil && err2 != nil {
-		_write_err165 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err165 == nil && err2 != nil {
-		_write_err165 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err165 == nil && err2 != nil {
-		_write_err165 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
+		_write_err167 = thrift.WrapTException(err2)
 	}
-	if _write_err165 != nil {
-		return false, thrift.WrapTException(_write_err165)
+	if _write_err167 != nil {
+		return false, thrift.WrapTException(_write_err167)
 	}
 	return true, err
 }
@@ -21026,7 +21105,7 @@ type schedulerServiceProcessorForgetNode struct {
 }
 
 func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err167 error
+	var _write_err169 error
 	args := SchedulerServiceForgetNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21076,21 +21155,21 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc168 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
+			_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing forgetNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err167 = thrift.WrapTException(err2)
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc168.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
-				_write_err167 = thrift.WrapTException(err2)
+			if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
-				_write_err167 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
-				_write_err167 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+				_write_err169 = thrift.WrapTException(err2)
 			}
-			if _write_err167 != nil {
-				return false, thrift.WrapTException(_write_err167)
+			if _write_err169 != nil {
+				return false, thrift.WrapTException(_write_err169)
 			}
 			return true, err
 		}
@@ -21099,19 +21178,19 @@ func (p *schedulerServiceProcessorForgetNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "forgetNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err167 = thrift.WrapTException(err2)
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err167 == nil && err2 != nil {
-		_write_err167 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err167 == nil && err2 != nil {
-		_write_err167 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err167 == nil && err2 != nil {
-		_write_err167 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
+		_write_err169 = thrift.WrapTException(err2)
 	}
-	if _write_err167 != nil {
-		return false, thrift.WrapTException(_write_err167)
+	if _write_err169 != nil {
+		return false, thrift.WrapTException(_write_err169)
 	}
 	return true, err
 }
@@ -21121,7 +21200,7 @@ type schedulerServiceProcessorListShares struct {
 }
 
 func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err169 error
+	var _write_err171 error
 	args := SchedulerServiceListSharesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21171,21 +21250,21 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc170 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
+			_exc172 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing listShares: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err169 = thrift.WrapTException(err2)
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc170.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
-				_write_err169 = thrift.WrapTException(err2)
+			if err2 := _exc172.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
-				_write_err169 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
-				_write_err169 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+				_write_err171 = thrift.WrapTException(err2)
 			}
-			if _write_err169 != nil {
-				return false, thrift.WrapTException(_write_err169)
+			if _write_err171 != nil {
+				return false, thrift.WrapTException(_write_err171)
 			}
 			return true, err
 		}
@@ -21194,19 +21273,19 @@ func (p *schedulerServiceProcessorListShares) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "listShares", thrift.REPLY, seqId); err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err169 == nil && err2 != nil {
-		_write_err169 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
+		_write_err171 = thrift.WrapTException(err2)
 	}
-	if _write_err169 != nil {
-		return false, thrift.WrapTException(_write_err169)
+	if _write_err171 != nil {
+		return false, thrift.WrapTException(_write_err171)
 	}
 	return true, err
 }
@@ -21216,7 +21295,7 @@ type schedulerServiceProcessorIdentify struct {
 }
 
 func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err171 error
+	var _write_err173 error
 	args := SchedulerServiceIdentifyArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21266,21 +21345,21 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc172 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
+			_exc174 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing identify: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err171 = thrift.WrapTException(err2)
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc172.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
-				_write_err171 = thrift.WrapTException(err2)
+			if err2 := _exc174.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
-				_write_err171 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
-				_write_err171 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+				_write_err173 = thrift.WrapTException(err2)
 			}
-			if _write_err171 != nil {
-				return false, thrift.WrapTException(_write_err171)
+			if _write_err173 != nil {
+				return false, thrift.WrapTException(_write_err173)
 			}
 			return true, err
 		}
@@ -21289,19 +21368,19 @@ func (p *schedulerServiceProcessorIdentify) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "identify", thrift.REPLY, seqId); err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err171 == nil && err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err171 == nil && err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err171 == nil && err2 != nil {
-		_write_err171 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
+		_write_err173 = thrift.WrapTException(err2)
 	}
-	if _write_err171 != nil {
-		return false, thrift.WrapTException(_write_err171)
+	if _write_err173 != nil {
+		return false, thrift.WrapTException(_write_err173)
 	}
 	return true, err
 }
@@ -21311,7 +21390,7 @@ type schedulerServiceProcessorDrainNode struct {
 }
 
 func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err173 error
+	var _write_err175 error
 	args := SchedulerServiceDrainNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21361,21 +21440,21 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc174 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
+			_exc176 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing drainNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err173 = thrift.WrapTException(err2)
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc174.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
-				_write_err173 = thrift.WrapTException(err2)
+			if err2 := _exc176.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
-				_write_err173 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
-				_write_err173 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+				_write_err175 = thrift.WrapTException(err2)
 			}
-			if _write_err173 != nil {
-				return false, thrift.WrapTException(_write_err173)
+			if _write_err175 != nil {
+				return false, thrift.WrapTException(_write_err175)
 			}
 			return true, err
 		}
@@ -21384,19 +21463,19 @@ func (p *schedulerServiceProcessorDrainNode) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "drainNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err173 == nil && err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err173 == nil && err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err173 == nil && err2 != nil {
-		_write_err173 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
+		_write_err175 = thrift.WrapTException(err2)
 	}
-	if _write_err173 != nil {
-		return false, thrift.WrapTException(_write_err173)
+	if _write_err175 != nil {
+		return false, thrift.WrapTException(_write_err175)
 	}
 	return true, err
 }
@@ -21406,7 +21485,7 @@ type schedulerServiceProcessorResumeNode struct {
 }
 
 func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err175 error
+	var _write_err177 error
 	args := SchedulerServiceResumeNodeArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21456,21 +21535,21 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc176 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
+			_exc178 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing resumeNode: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err175 = thrift.WrapTException(err2)
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc176.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
-				_write_err175 = thrift.WrapTException(err2)
+			if err2 := _exc178.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
-				_write_err175 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
-				_write_err175 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
+				_write_err177 = thrift.WrapTException(err2)
 			}
-			if _write_err175 != nil {
-				return false, thrift.WrapTException(_write_err175)
+			if _write_err177 != nil {
+				return false, thrift.WrapTException(_write_err177)
 			}
 			return true, err
 		}
@@ -21479,19 +21558,19 @@ func (p *schedulerServiceProcessorResumeNode) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "resumeNode", thrift.REPLY, seqId); err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err175 == nil && err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err175 == nil && err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err175 == nil && err2 != nil {
-		_write_err175 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
+		_write_err177 = thrift.WrapTException(err2)
 	}
-	if _write_err175 != nil {
-		return false, thrift.WrapTException(_write_err175)
+	if _write_err177 != nil {
+		return false, thrift.WrapTException(_write_err177)
 	}
 	return true, err
 }
@@ -21501,7 +21580,7 @@ type schedulerServiceProcessorTaskLog struct {
 }
 
 func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err177 error
+	var _write_err179 error
 	args := SchedulerServiceTaskLogArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21551,21 +21630,21 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc178 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
+			_exc180 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskLog: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err177 = thrift.WrapTException(err2)
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc178.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
-				_write_err177 = thrift.WrapTException(err2)
+			if err2 := _exc180.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
-				_write_err177 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
-				_write_err177 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+				_write_err179 = thrift.WrapTException(err2)
 			}
-			if _write_err177 != nil {
-				return false, thrift.WrapTException(_write_err177)
+			if _write_err179 != nil {
+				return false, thrift.WrapTException(_write_err179)
 			}
 			return true, err
 		}
@@ -21574,19 +21653,19 @@ func (p *schedulerServiceProcessorTaskLog) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskLog", thrift.REPLY, seqId); err2 != nil {
-		_write_err177 = thrift.WrapTException(err2)
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err177 == nil && err2 != nil {
-		_write_err177 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err177 == nil && err2 != nil {
-		_write_err177 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err177 == nil && err2 != nil {
-		_write_err177 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
+		_write_err179 = thrift.WrapTException(err2)
 	}
-	if _write_err177 != nil {
-		return false, thrift.WrapTException(_write_err177)
+	if _write_err179 != nil {
+		return false, thrift.WrapTException(_write_err179)
 	}
 	return true, err
 }
@@ -21596,7 +21675,7 @@ type schedulerServiceProcessorTaskInput struct {
 }
 
 func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err179 error
+	var _write_err181 error
 	args := SchedulerServiceTaskInputArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21646,21 +21725,21 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc180 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
+			_exc182 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskInput: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err179 = thrift.WrapTException(err2)
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc180.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
-				_write_err179 = thrift.WrapTException(err2)
+			if err2 := _exc182.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
-				_write_err179 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
-				_write_err179 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
+				_write_err181 = thrift.WrapTException(err2)
 			}
-			if _write_err179 != nil {
-				return false, thrift.WrapTException(_write_err179)
+			if _write_err181 != nil {
+				return false, thrift.WrapTException(_write_err181)
 			}
 			return true, err
 		}
@@ -21669,19 +21748,19 @@ func (p *schedulerServiceProcessorTaskInput) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskInput", thrift.REPLY, seqId); err2 != nil {
-		_write_err179 = thrift.WrapTException(err2)
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err179 == nil && err2 != nil {
-		_write_err179 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err179 == nil && err2 != nil {
-		_write_err179 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err179 == nil && err2 != nil {
-		_write_err179 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
+		_write_err181 = thrift.WrapTException(err2)
 	}
-	if _write_err179 != nil {
-		return false, thrift.WrapTException(_write_err179)
+	if _write_err181 != nil {
+		return false, thrift.WrapTException(_write_err181)
 	}
 	return true, err
 }
@@ -21691,7 +21770,7 @@ type schedulerServiceProcessorStageFiles struct {
 }
 
 func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err181 error
+	var _write_err183 error
 	args := SchedulerServiceStageFilesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21741,21 +21820,21 @@ func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc182 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stageFiles: "+err2.Error())
+			_exc184 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stageFiles: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "stageFiles", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err181 = thrift.WrapTException(err2)
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc182.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
-				_write_err181 = thrift.WrapTException(err2)
+			if err2 := _exc184.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
-				_write_err181 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
-				_write_err181 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
+				_write_err183 = thrift.WrapTException(err2)
 			}
-			if _write_err181 != nil {
-				return false, thrift.WrapTException(_write_err181)
+			if _write_err183 != nil {
+				return false, thrift.WrapTException(_write_err183)
 			}
 			return true, err
 		}
@@ -21764,19 +21843,19 @@ func (p *schedulerServiceProcessorStageFiles) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "stageFiles", thrift.REPLY, seqId); err2 != nil {
-		_write_err181 = thrift.WrapTException(err2)
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err181 == nil && err2 != nil {
-		_write_err181 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err181 == nil && err2 != nil {
-		_write_err181 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err181 == nil && err2 != nil {
-		_write_err181 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
+		_write_err183 = thrift.WrapTException(err2)
 	}
-	if _write_err181 != nil {
-		return false, thrift.WrapTException(_write_err181)
+	if _write_err183 != nil {
+		return false, thrift.WrapTException(_write_err183)
 	}
 	return true, err
 }
@@ -21786,7 +21865,7 @@ type schedulerServiceProcessorStagePiece struct {
 }
 
 func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err183 error
+	var _write_err185 error
 	args := SchedulerServiceStagePieceArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21836,21 +21915,21 @@ func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc184 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stagePiece: "+err2.Error())
+			_exc186 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing stagePiece: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "stagePiece", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err183 = thrift.WrapTException(err2)
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc184.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
-				_write_err183 = thrift.WrapTException(err2)
+			if err2 := _exc186.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
-				_write_err183 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
-				_write_err183 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
+				_write_err185 = thrift.WrapTException(err2)
 			}
-			if _write_err183 != nil {
-				return false, thrift.WrapTException(_write_err183)
+			if _write_err185 != nil {
+				return false, thrift.WrapTException(_write_err185)
 			}
 			return true, err
 		}
@@ -21859,19 +21938,19 @@ func (p *schedulerServiceProcessorStagePiece) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "stagePiece", thrift.REPLY, seqId); err2 != nil {
-		_write_err183 = thrift.WrapTException(err2)
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err183 == nil && err2 != nil {
-		_write_err183 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err183 == nil && err2 != nil {
-		_write_err183 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err183 == nil && err2 != nil {
-		_write_err183 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
+		_write_err185 = thrift.WrapTException(err2)
 	}
-	if _write_err183 != nil {
-		return false, thrift.WrapTException(_write_err183)
+	if _write_err185 != nil {
+		return false, thrift.WrapTException(_write_err185)
 	}
 	return true, err
 }
@@ -21881,7 +21960,7 @@ type schedulerServiceProcessorHistory struct {
 }
 
 func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err185 error
+	var _write_err187 error
 	args := SchedulerServiceHistoryArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21931,21 +22010,21 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc186 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
+			_exc188 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing history: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err185 = thrift.WrapTException(err2)
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc186.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
-				_write_err185 = thrift.WrapTException(err2)
+			if err2 := _exc188.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
-				_write_err185 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
-				_write_err185 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+				_write_err187 = thrift.WrapTException(err2)
 			}
-			if _write_err185 != nil {
-				return false, thrift.WrapTException(_write_err185)
+			if _write_err187 != nil {
+				return false, thrift.WrapTException(_write_err187)
 			}
 			return true, err
 		}
@@ -21954,19 +22033,19 @@ func (p *schedulerServiceProcessorHistory) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "history", thrift.REPLY, seqId); err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err185 == nil && err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err185 == nil && err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err185 == nil && err2 != nil {
-		_write_err185 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
+		_write_err187 = thrift.WrapTException(err2)
 	}
-	if _write_err185 != nil {
-		return false, thrift.WrapTException(_write_err185)
+	if _write_err187 != nil {
+		return false, thrift.WrapTException(_write_err187)
 	}
 	return true, err
 }
@@ -21976,7 +22055,7 @@ type schedulerServiceProcessorEvents struct {
 }
 
 func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err187 error
+	var _write_err189 error
 	args := SchedulerServiceEventsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -22026,21 +22105,21 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc188 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
+			_exc190 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing events: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err187 = thrift.WrapTException(err2)
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc188.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
-				_write_err187 = thrift.WrapTException(err2)
+			if err2 := _exc190.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
-				_write_err187 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
-				_write_err187 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
+				_write_err189 = thrift.WrapTException(err2)
 			}
-			if _write_err187 != nil {
-				return false, thrift.WrapTException(_write_err187)
+			if _write_err189 != nil {
+				return false, thrift.WrapTException(_write_err189)
 			}
 			return true, err
 		}
@@ -22049,19 +22128,19 @@ func (p *schedulerServiceProcessorEvents) Process(ctx context.Context, seqId int
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "events", thrift.REPLY, seqId); err2 != nil {
-		_write_err187 = thrift.WrapTException(err2)
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err187 == nil && err2 != nil {
-		_write_err187 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err187 == nil && err2 != nil {
-		_write_err187 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err187 == nil && err2 != nil {
-		_write_err187 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
+		_write_err189 = thrift.WrapTException(err2)
 	}
-	if _write_err187 != nil {
-		return false, thrift.WrapTException(_write_err187)
+	if _write_err189 != nil {
+		return false, thrift.WrapTException(_write_err189)
 	}
 	return true, err
 }
@@ -22071,7 +22150,7 @@ type schedulerServiceProcessorRelayMessage struct {
 }
 
 func (p *schedulerServiceProcessorRelayMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err189 error
+	var _write_err191 error
 	args := SchedulerServiceRelayMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -22121,40 +22200,40 @@ func (p *schedulerServiceProcessorRelayMessage) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc190 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing relayMessage: "+err2.Error())
+			_exc192 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing relayMessage: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "relayMessage", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err189 = thrift.WrapTException(err2)
+				_write_err191 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc190.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
-				_write_err189 = thrift.WrapTException(err2)
+			if err2 := _exc192.Write(ctx, oprot); _write_err191 == nil && err2 != nil {
+				_write_err191 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
-				_write_err189 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err191 == nil && err2 != nil {
+				_write_err191 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
-				_write_err189 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err191 == nil && err2 != nil {
+				_write_err191 = thrift.WrapTException(err2)
 			}
-			if _write_err189 != nil {
-				return false, thrift.WrapTException(_write_err189)
+			if _write_err191 != nil {
+				return false, thrift.WrapTException(_write_err191)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "relayMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err189 = thrift.WrapTException(err2)
+		_write_err191 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err189 == nil && err2 != nil {
-		_write_err189 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err191 == nil && err2 != nil {
+		_write_err191 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err189 == nil && err2 != nil {
-		_write_err189 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err191 == nil && err2 != nil {
+		_write_err191 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err189 == nil && err2 != nil {
-		_write_err189 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err191 == nil && err2 != nil {
+		_write_err191 = thrift.WrapTException(err2)
 	}
-	if _write_err189 != nil {
-		return false, thrift.WrapTException(_write_err189)
+	if _write_err191 != nil {
+		return false, thrift.WrapTException(_write_err191)
 	}
 	return true, err
 }
@@ -23718,11 +23797,11 @@ func (p *SchedulerServiceListJobsResult) ReadField0(ctx context.Context, iprot t
 	tSlice := make([]*TJobStatus, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem191 := &TJobStatus{}
-		if err := _elem191.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem191), err)
+		_elem193 := &TJobStatus{}
+		if err := _elem193.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem193), err)
 		}
-		p.Success = append(p.Success, _elem191)
+		p.Success = append(p.Success, _elem193)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -24768,11 +24847,11 @@ func (p *SchedulerServiceListNodesResult) ReadField0(ctx context.Context, iprot 
 	tSlice := make([]*TMasterState, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		_elem192 := &TMasterState{}
-		if err := _elem192.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem192), err)
+		_elem194 := &TMasterState{}
+		if err := _elem194.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem194), err)
 		}
-		p.Success = append(p.Success, _elem192)
+		p.Success = append(p.Success, _elem194)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -25044,13 +25123,13 @@ func (p *SchedulerServiceForgetNodeResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int32, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem193 int32
+		var _elem195 int32
 		if v, err := iprot.ReadI32(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem193 = v
+			_elem195 = v
 		}
-		p.Success = append(p.Success, _elem193)
+		p.Success = append(p.Success, _elem195)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -27076,11 +27155,11 @@ func (p *SchedulerServiceStageFilesArgs) ReadField1(ctx context.Context, iprot t
 	tSlice := make([]*TStagedFile, 0, size)
 	p.Files = tSlice
 	for i := 0; i < size; i++ {
-		_elem194 := &TStagedFile{}
-		if err := _elem194.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem194), err)
+		_elem196 := &TStagedFile{}
+		if err := _elem196.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem196), err)
 		}
-		p.Files = append(p.Files, _elem194)
+		p.Files = append(p.Files, _elem196)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -27225,13 +27304,13 @@ func (p *SchedulerServiceStageFilesResult) ReadField0(ctx context.Context, iprot
 	tSlice := make([]int64, 0, size)
 	p.Success = tSlice
 	for i := 0; i < size; i++ {
-		var _elem195 int64
+		var _elem197 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem195 = v
+			_elem197 = v
 		}
-		p.Success = append(p.Success, _elem195)
+		p.Success = append(p.Success, _elem197)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -28576,14 +28655,14 @@ func (p *FrontendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Status
 //   - Message
 func (p *FrontendServiceClient) FrontendMessage(ctx context.Context, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args196 FrontendServiceFrontendMessageArgs
-	_args196.TaskId = taskId
-	_args196.Status = status
-	_args196.Message = message
-	var _result198 FrontendServiceFrontendMessageResult
-	var _meta197 thrift.ResponseMeta
-	_meta197, _err = p.Client_().Call(ctx, "frontendMessage", &_args196, &_result198)
-	p.SetLastResponseMeta_(_meta197)
+	var _args198 FrontendServiceFrontendMessageArgs
+	_args198.TaskId = taskId
+	_args198.Status = status
+	_args198.Message = message
+	var _result200 FrontendServiceFrontendMessageResult
+	var _meta199 thrift.ResponseMeta
+	_meta199, _err = p.Client_().Call(ctx, "frontendMessage", &_args198, &_result200)
+	p.SetLastResponseMeta_(_meta199)
 	if _err != nil {
 		return
 	}
@@ -28610,9 +28689,9 @@ func (p *FrontendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFu
 
 func NewFrontendServiceProcessor(handler FrontendService) *FrontendServiceProcessor {
 
-	self199 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self199.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
-	return self199
+	self201 := &FrontendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self201.processorMap["frontendMessage"] = &frontendServiceProcessorFrontendMessage{handler: handler}
+	return self201
 }
 
 func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -28625,12 +28704,12 @@ func (p *FrontendServiceProcessor) Process(ctx context.Context, iprot, oprot thr
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x200 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x202 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x200.Write(ctx, oprot)
+	x202.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x200
+	return false, x202
 
 }
 
@@ -28639,7 +28718,7 @@ type frontendServiceProcessorFrontendMessage struct {
 }
 
 func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err201 error
+	var _write_err203 error
 	args := FrontendServiceFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -28685,39 +28764,39 @@ func (p *frontendServiceProcessorFrontendMessage) Process(ctx context.Context, s
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc202 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
+		_exc204 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing frontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc202.Write(ctx, oprot); _write_err201 == nil && err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+		if err2 := _exc204.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err201 == nil && err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err201 == nil && err2 != nil {
-			_write_err201 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
+			_write_err203 = thrift.WrapTException(err2)
 		}
-		if _write_err201 != nil {
-			return false, thrift.WrapTException(_write_err201)
+		if _write_err203 != nil {
+			return false, thrift.WrapTException(_write_err203)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "frontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err201 == nil && err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err201 == nil && err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err201 == nil && err2 != nil {
-		_write_err201 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err203 == nil && err2 != nil {
+		_write_err203 = thrift.WrapTException(err2)
 	}
-	if _write_err201 != nil {
-		return false, thrift.WrapTException(_write_err201)
+	if _write_err203 != nil {
+		return false, thrift.WrapTException(_write_err203)
 	}
 	return true, err
 }
@@ -29016,14 +29095,14 @@ func (p *BackendServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - TaskId
 //   - User
 func (p *BackendServiceClient) LaunchTask(ctx context.Context, message []byte, taskId *TFullTaskId, user *TUserGroupInfo) (_err error) {
-	var _args203 BackendServiceLaunchTaskArgs
-	_args203.Message = message
-	_args203.TaskId = taskId
-	_args203.User = user
-	var _result205 BackendServiceLaunchTaskResult
-	var _meta204 thrift.ResponseMeta
-	_meta204, _err = p.Client_().Call(ctx, "launchTask", &_args203, &_result205)
-	p.SetLastResponseMeta_(_meta204)
+	var _args205 BackendServiceLaunchTaskArgs
+	_args205.Message = message
+	_args205.TaskId = taskId
+	_args205.User = user
+	var _result207 BackendServiceLaunchTaskResult
+	var _meta206 thrift.ResponseMeta
+	_meta206, _err = p.Client_().Call(ctx, "launchTask", &_args205, &_result207)
+	p.SetLastResponseMeta_(_meta206)
 	if _err != nil {
 		return
 	}
@@ -29050,9 +29129,9 @@ func (p *BackendServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewBackendServiceProcessor(handler BackendService) *BackendServiceProcessor {
 
-	self206 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self206.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
-	return self206
+	self208 := &BackendServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self208.processorMap["launchTask"] = &backendServiceProcessorLaunchTask{handler: handler}
+	return self208
 }
 
 func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -29065,12 +29144,12 @@ func (p *BackendServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x207 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x209 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x207.Write(ctx, oprot)
+	x209.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x207
+	return false, x209
 
 }
 
@@ -29079,7 +29158,7 @@ type backendServiceProcessorLaunchTask struct {
 }
 
 func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err208 error
+	var _write_err210 error
 	args := BackendServiceLaunchTaskArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -29125,39 +29204,39 @@ func (p *backendServiceProcessorLaunchTask) Process(ctx context.Context, seqId i
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc209 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
+		_exc211 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing launchTask: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err208 = thrift.WrapTException(err2)
+			_write_err210 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc209.Write(ctx, oprot); _write_err208 == nil && err2 != nil {
-			_write_err208 = thrift.WrapTException(err2)
+		if err2 := _exc211.Write(ctx, oprot); _write_err210 == nil && err2 != nil {
+			_write_err210 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err208 == nil && err2 != nil {
-			_write_err208 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err210 == nil && err2 != nil {
+			_write_err210 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err208 == nil && err2 != nil {
-			_write_err208 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err210 == nil && err2 != nil {
+			_write_err210 = thrift.WrapTException(err2)
 		}
-		if _write_err208 != nil {
-			return false, thrift.WrapTException(_write_err208)
+		if _write_err210 != nil {
+			return false, thrift.WrapTException(_write_err210)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "launchTask", thrift.REPLY, seqId); err2 != nil {
-		_write_err208 = thrift.WrapTException(err2)
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err208 == nil && err2 != nil {
-		_write_err208 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err210 == nil && err2 != nil {
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err208 == nil && err2 != nil {
-		_write_err208 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err210 == nil && err2 != nil {
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err208 == nil && err2 != nil {
-		_write_err208 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err210 == nil && err2 != nil {
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if _write_err208 != nil {
-		return false, thrift.WrapTException(_write_err208)
+	if _write_err210 != nil {
+		return false, thrift.WrapTException(_write_err210)
 	}
 	return true, err
 }
@@ -29474,31 +29553,31 @@ func (p *MasterServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - ListenSocket
 //   - Kind
 func (p *MasterServiceClient) RegisterBackend(ctx context.Context, app string, listenSocket string, kind int32) (_r bool, _err error) {
-	var _args210 MasterServiceRegisterBackendArgs
-	_args210.App = app
-	_args210.ListenSocket = listenSocket
-	_args210.Kind = kind
-	var _result212 MasterServiceRegisterBackendResult
-	var _meta211 thrift.ResponseMeta
-	_meta211, _err = p.Client_().Call(ctx, "registerBackend", &_args210, &_result212)
-	p.SetLastResponseMeta_(_meta211)
+	var _args212 MasterServiceRegisterBackendArgs
+	_args212.App = app
+	_args212.ListenSocket = listenSocket
+	_args212.Kind = kind
+	var _result214 MasterServiceRegisterBackendResult
+	var _meta213 thrift.ResponseMeta
+	_meta213, _err = p.Client_().Call(ctx, "registerBackend", &_args212, &_result214)
+	p.SetLastResponseMeta_(_meta213)
 	if _err != nil {
 		return
 	}
-	return _result212.GetSuccess(), nil
+	return _result214.GetSuccess(), nil
 }
 
 // Parameters:
 //   - Tasks
 //   - Worker
 func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTaskId, worker *THostPort) (_err error) {
-	var _args213 MasterServiceTaskFinishedArgs
-	_args213.Tasks = tasks
-	_args213.Worker = worker
-	var _result215 MasterServiceTaskFinishedResult
-	var _meta214 thrift.ResponseMeta
-	_meta214, _err = p.Client_().Call(ctx, "taskFinished", &_args213, &_result215)
-	p.SetLastResponseMeta_(_meta214)
+	var _args215 MasterServiceTaskFinishedArgs
+	_args215.Tasks = tasks
+	_args215.Worker = worker
+	var _result217 MasterServiceTaskFinishedResult
+	var _meta216 thrift.ResponseMeta
+	_meta216, _err = p.Client_().Call(ctx, "taskFinished", &_args215, &_result217)
+	p.SetLastResponseMeta_(_meta216)
 	if _err != nil {
 		return
 	}
@@ -29511,15 +29590,15 @@ func (p *MasterServiceClient) TaskFinished(ctx context.Context, tasks []*TFullTa
 //   - Status
 //   - Message
 func (p *MasterServiceClient) SendFrontendMessage(ctx context.Context, app string, taskId *TFullTaskId, status int32, message []byte) (_err error) {
-	var _args216 MasterServiceSendFrontendMessageArgs
-	_args216.App = app
-	_args216.TaskId = taskId
-	_args216.Status = status
-	_args216.Message = message
-	var _result218 MasterServiceSendFrontendMessageResult
-	var _meta217 thrift.ResponseMeta
-	_meta217, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args216, &_result218)
-	p.SetLastResponseMeta_(_meta217)
+	var _args218 MasterServiceSendFrontendMessageArgs
+	_args218.App = app
+	_args218.TaskId = taskId
+	_args218.Status = status
+	_args218.Message = message
+	var _result220 MasterServiceSendFrontendMessageResult
+	var _meta219 thrift.ResponseMeta
+	_meta219, _err = p.Client_().Call(ctx, "sendFrontendMessage", &_args218, &_result220)
+	p.SetLastResponseMeta_(_meta219)
 	if _err != nil {
 		return
 	}
@@ -29546,11 +29625,11 @@ func (p *MasterServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunc
 
 func NewMasterServiceProcessor(handler MasterService) *MasterServiceProcessor {
 
-	self219 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self219.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
-	self219.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
-	self219.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
-	return self219
+	self221 := &MasterServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self221.processorMap["registerBackend"] = &masterServiceProcessorRegisterBackend{handler: handler}
+	self221.processorMap["taskFinished"] = &masterServiceProcessorTaskFinished{handler: handler}
+	self221.processorMap["sendFrontendMessage"] = &masterServiceProcessorSendFrontendMessage{handler: handler}
+	return self221
 }
 
 func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -29563,12 +29642,12 @@ func (p *MasterServiceProcessor) Process(ctx context.Context, iprot, oprot thrif
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x220 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x222 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x220.Write(ctx, oprot)
+	x222.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x220
+	return false, x222
 
 }
 
@@ -29577,7 +29656,7 @@ type masterServiceProcessorRegisterBackend struct {
 }
 
 func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err221 error
+	var _write_err223 error
 	args := MasterServiceRegisterBackendArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -29623,21 +29702,21 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc222 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
+		_exc224 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing registerBackend: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err221 = thrift.WrapTException(err2)
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc222.Write(ctx, oprot); _write_err221 == nil && err2 != nil {
-			_write_err221 = thrift.WrapTException(err2)
+		if err2 := _exc224.Write(ctx, oprot); _write_err223 == nil && err2 != nil {
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err221 == nil && err2 != nil {
-			_write_err221 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err223 == nil && err2 != nil {
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err221 == nil && err2 != nil {
-			_write_err221 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err223 == nil && err2 != nil {
+			_write_err223 = thrift.WrapTException(err2)
 		}
-		if _write_err221 != nil {
-			return false, thrift.WrapTException(_write_err221)
+		if _write_err223 != nil {
+			return false, thrift.WrapTException(_write_err223)
 		}
 		return true, err
 	} else {
@@ -29645,19 +29724,19 @@ func (p *masterServiceProcessorRegisterBackend) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "registerBackend", thrift.REPLY, seqId); err2 != nil {
-		_write_err221 = thrift.WrapTException(err2)
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err221 == nil && err2 != nil {
-		_write_err221 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err223 == nil && err2 != nil {
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err221 == nil && err2 != nil {
-		_write_err221 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err223 == nil && err2 != nil {
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err221 == nil && err2 != nil {
-		_write_err221 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err223 == nil && err2 != nil {
+		_write_err223 = thrift.WrapTException(err2)
 	}
-	if _write_err221 != nil {
-		return false, thrift.WrapTException(_write_err221)
+	if _write_err223 != nil {
+		return false, thrift.WrapTException(_write_err223)
 	}
 	return true, err
 }
@@ -29667,7 +29746,7 @@ type masterServiceProcessorTaskFinished struct {
 }
 
 func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err223 error
+	var _write_err225 error
 	args := MasterServiceTaskFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -29713,39 +29792,39 @@ func (p *masterServiceProcessorTaskFinished) Process(ctx context.Context, seqId 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc224 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
+		_exc226 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing taskFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err223 = thrift.WrapTException(err2)
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc224.Write(ctx, oprot); _write_err223 == nil && err2 != nil {
-			_write_err223 = thrift.WrapTException(err2)
+		if err2 := _exc226.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err223 == nil && err2 != nil {
-			_write_err223 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err223 == nil && err2 != nil {
-			_write_err223 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
+			_write_err225 = thrift.WrapTException(err2)
 		}
-		if _write_err223 != nil {
-			return false, thrift.WrapTException(_write_err223)
+		if _write_err225 != nil {
+			return false, thrift.WrapTException(_write_err225)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "taskFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err223 = thrift.WrapTException(err2)
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err223 == nil && err2 != nil {
-		_write_err223 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err223 == nil && err2 != nil {
-		_write_err223 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err223 == nil && err2 != nil {
-		_write_err223 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
+		_write_err225 = thrift.WrapTException(err2)
 	}
-	if _write_err223 != nil {
-		return false, thrift.WrapTException(_write_err223)
+	if _write_err225 != nil {
+		return false, thrift.WrapTException(_write_err225)
 	}
 	return true, err
 }
@@ -29755,7 +29834,7 @@ type masterServiceProcessorSendFrontendMessage struct {
 }
 
 func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err225 error
+	var _write_err227 error
 	args := MasterServiceSendFrontendMessageArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -29801,39 +29880,39 @@ func (p *masterServiceProcessorSendFrontendMessage) Process(ctx context.Context,
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc226 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
+		_exc228 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing sendFrontendMessage: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc226.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+		if err2 := _exc228.Write(ctx, oprot); _write_err227 == nil && err2 != nil {
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err227 == nil && err2 != nil {
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
-			_write_err225 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err227 == nil && err2 != nil {
+			_write_err227 = thrift.WrapTException(err2)
 		}
-		if _write_err225 != nil {
-			return false, thrift.WrapTException(_write_err225)
+		if _write_err227 != nil {
+			return false, thrift.WrapTException(_write_err227)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "sendFrontendMessage", thrift.REPLY, seqId); err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err225 == nil && err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err227 == nil && err2 != nil {
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err225 == nil && err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err227 == nil && err2 != nil {
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err225 == nil && err2 != nil {
-		_write_err225 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err227 == nil && err2 != nil {
+		_write_err227 = thrift.WrapTException(err2)
 	}
-	if _write_err225 != nil {
-		return false, thrift.WrapTException(_write_err225)
+	if _write_err227 != nil {
+		return false, thrift.WrapTException(_write_err227)
 	}
 	return true, err
 }
@@ -30216,11 +30295,11 @@ func (p *MasterServiceTaskFinishedArgs) ReadField1(ctx context.Context, iprot th
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem227 := &TFullTaskId{}
-		if err := _elem227.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem227), err)
+		_elem229 := &TFullTaskId{}
+		if err := _elem229.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem229), err)
 		}
-		p.Tasks = append(p.Tasks, _elem227)
+		p.Tasks = append(p.Tasks, _elem229)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -30667,12 +30746,12 @@ func NewNodeMonitorServiceClient(c thrift.TClient) *NodeMonitorServiceClient {
 // Parameters:
 //   - Tasks
 func (p *NodeMonitorServiceClient) TasksFinished(ctx context.Context, tasks []*TFullTaskId) (_err error) {
-	var _args228 NodeMonitorServiceTasksFinishedArgs
-	_args228.Tasks = tasks
-	var _result230 NodeMonitorServiceTasksFinishedResult
-	var _meta229 thrift.ResponseMeta
-	_meta229, _err = p.Client_().Call(ctx, "tasksFinished", &_args228, &_result230)
-	p.SetLastResponseMeta_(_meta229)
+	var _args230 NodeMonitorServiceTasksFinishedArgs
+	_args230.Tasks = tasks
+	var _result232 NodeMonitorServiceTasksFinishedResult
+	var _meta231 thrift.ResponseMeta
+	_meta231, _err = p.Client_().Call(ctx, "tasksFinished", &_args230, &_result232)
+	p.SetLastResponseMeta_(_meta231)
 	if _err != nil {
 		return
 	}
@@ -30684,9 +30763,9 @@ type NodeMonitorServiceProcessor struct {
 }
 
 func NewNodeMonitorServiceProcessor(handler NodeMonitorService) *NodeMonitorServiceProcessor {
-	self231 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
-	self231.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
-	return self231
+	self233 := &NodeMonitorServiceProcessor{NewMasterServiceProcessor(handler)}
+	self233.AddToProcessorMap("tasksFinished", &nodeMonitorServiceProcessorTasksFinished{handler: handler})
+	return self233
 }
 
 type nodeMonitorServiceProcessorTasksFinished struct {
@@ -30694,7 +30773,7 @@ type nodeMonitorServiceProcessorTasksFinished struct {
 }
 
 func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err232 error
+	var _write_err234 error
 	args := NodeMonitorServiceTasksFinishedArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -30740,39 +30819,39 @@ func (p *nodeMonitorServiceProcessorTasksFinished) Process(ctx context.Context, 
 		if errors.Is(err2, thrift.ErrAbandonRequest) {
 			return false, thrift.WrapTException(err2)
 		}
-		_exc233 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
+		_exc235 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing tasksFinished: "+err2.Error())
 		if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.EXCEPTION, seqId); err2 != nil {
-			_write_err232 = thrift.WrapTException(err2)
+			_write_err234 = thrift.WrapTException(err2)
 		}
-		if err2 := _exc233.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
-			_write_err232 = thrift.WrapTException(err2)
+		if err2 := _exc235.Write(ctx, oprot); _write_err234 == nil && err2 != nil {
+			_write_err234 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
-			_write_err232 = thrift.WrapTException(err2)
+		if err2 := oprot.WriteMessageEnd(ctx); _write_err234 == nil && err2 != nil {
+			_write_err234 = thrift.WrapTException(err2)
 		}
-		if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
-			_write_err232 = thrift.WrapTException(err2)
+		if err2 := oprot.Flush(ctx); _write_err234 == nil && err2 != nil {
+			_write_err234 = thrift.WrapTException(err2)
 		}
-		if _write_err232 != nil {
-			return false, thrift.WrapTException(_write_err232)
+		if _write_err234 != nil {
+			return false, thrift.WrapTException(_write_err234)
 		}
 		return true, err
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "tasksFinished", thrift.REPLY, seqId); err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err234 == nil && err2 != nil {
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err234 == nil && err2 != nil {
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err234 == nil && err2 != nil {
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if _write_err232 != nil {
-		return false, thrift.WrapTException(_write_err232)
+	if _write_err234 != nil {
+		return false, thrift.WrapTException(_write_err234)
 	}
 	return true, err
 }
@@ -30839,11 +30918,11 @@ func (p *NodeMonitorServiceTasksFinishedArgs) ReadField1(ctx context.Context, ip
 	tSlice := make([]*TFullTaskId, 0, size)
 	p.Tasks = tSlice
 	for i := 0; i < size; i++ {
-		_elem234 := &TFullTaskId{}
-		if err := _elem234.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem234), err)
+		_elem236 := &TFullTaskId{}
+		if err := _elem236.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem236), err)
 		}
-		p.Tasks = append(p.Tasks, _elem234)
+		p.Tasks = append(p.Tasks, _elem236)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)

@@ -3327,11 +3327,12 @@ class TNode(object):
      - version
      - slotUse
      - executors
+     - slotJobs
 
     """
 
 
-    def __init__(self, id=None, group=None, address=None, slots=None, reserved=None, busy=None, apps=None, up=None, owners=None, state="", stateSeconds=float(0), reason="", version="", slotUse="", executors=0,):
+    def __init__(self, id=None, group=None, address=None, slots=None, reserved=None, busy=None, apps=None, up=None, owners=None, state="", stateSeconds=float(0), reason="", version="", slotUse="", executors=0, slotJobs=None,):
         self.id = id
         self.group = group
         self.address = address
@@ -3347,6 +3348,7 @@ class TNode(object):
         self.version = version
         self.slotUse = slotUse
         self.executors = executors
+        self.slotJobs = slotJobs
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3442,6 +3444,16 @@ class TNode(object):
                     self.executors = iprot.readI32()
                 else:
                     iprot.skip(ftype)
+            elif fid == 23:
+                if ftype == TType.LIST:
+                    self.slotJobs = []
+                    (_etype134, _size131) = iprot.readListBegin()
+                    for _i135 in range(_size131):
+                        _elem136 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.slotJobs.append(_elem136)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3479,8 +3491,8 @@ class TNode(object):
         if self.apps is not None:
             oprot.writeFieldBegin('apps', TType.LIST, 7)
             oprot.writeListBegin(TType.STRING, len(self.apps))
-            for iter131 in self.apps:
-                oprot.writeString(iter131.encode('utf-8') if sys.version_info[0] == 2 else iter131)
+            for iter137 in self.apps:
+                oprot.writeString(iter137.encode('utf-8') if sys.version_info[0] == 2 else iter137)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.up is not None:
@@ -3490,8 +3502,8 @@ class TNode(object):
         if self.owners is not None:
             oprot.writeFieldBegin('owners', TType.LIST, 16)
             oprot.writeListBegin(TType.STRING, len(self.owners))
-            for iter132 in self.owners:
-                oprot.writeString(iter132.encode('utf-8') if sys.version_info[0] == 2 else iter132)
+            for iter138 in self.owners:
+                oprot.writeString(iter138.encode('utf-8') if sys.version_info[0] == 2 else iter138)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.state is not None:
@@ -3517,6 +3529,13 @@ class TNode(object):
         if self.executors is not None:
             oprot.writeFieldBegin('executors', TType.I32, 22)
             oprot.writeI32(self.executors)
+            oprot.writeFieldEnd()
+        if self.slotJobs is not None:
+            oprot.writeFieldBegin('slotJobs', TType.LIST, 23)
+            oprot.writeListBegin(TType.STRING, len(self.slotJobs))
+            for iter139 in self.slotJobs:
+                oprot.writeString(iter139.encode('utf-8') if sys.version_info[0] == 2 else iter139)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3596,10 +3615,10 @@ class TNodeDrain(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.only = []
-                    (_etype136, _size133) = iprot.readListBegin()
-                    for _i137 in range(_size133):
-                        _elem138 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.only.append(_elem138)
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.only.append(_elem145)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3641,8 +3660,8 @@ class TNodeDrain(object):
         if self.only is not None:
             oprot.writeFieldBegin('only', TType.LIST, 6)
             oprot.writeListBegin(TType.STRING, len(self.only))
-            for iter139 in self.only:
-                oprot.writeString(iter139.encode('utf-8') if sys.version_info[0] == 2 else iter139)
+            for iter146 in self.only:
+                oprot.writeString(iter146.encode('utf-8') if sys.version_info[0] == 2 else iter146)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.reason is not None:
@@ -3993,11 +4012,11 @@ class TMasterState(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.nodes = []
-                    (_etype143, _size140) = iprot.readListBegin()
-                    for _i144 in range(_size140):
-                        _elem145 = TNode()
-                        _elem145.read(iprot)
-                        self.nodes.append(_elem145)
+                    (_etype150, _size147) = iprot.readListBegin()
+                    for _i151 in range(_size147):
+                        _elem152 = TNode()
+                        _elem152.read(iprot)
+                        self.nodes.append(_elem152)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4014,11 +4033,11 @@ class TMasterState(object):
             elif fid == 18:
                 if ftype == TType.LIST:
                     self.masters = []
-                    (_etype149, _size146) = iprot.readListBegin()
-                    for _i150 in range(_size146):
-                        _elem151 = TGroupMaster()
-                        _elem151.read(iprot)
-                        self.masters.append(_elem151)
+                    (_etype156, _size153) = iprot.readListBegin()
+                    for _i157 in range(_size153):
+                        _elem158 = TGroupMaster()
+                        _elem158.read(iprot)
+                        self.masters.append(_elem158)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4031,32 +4050,32 @@ class TMasterState(object):
             elif fid == 20:
                 if ftype == TType.LIST:
                     self.frontends = []
-                    (_etype155, _size152) = iprot.readListBegin()
-                    for _i156 in range(_size152):
-                        _elem157 = TDaemonState()
-                        _elem157.read(iprot)
-                        self.frontends.append(_elem157)
+                    (_etype162, _size159) = iprot.readListBegin()
+                    for _i163 in range(_size159):
+                        _elem164 = TDaemonState()
+                        _elem164.read(iprot)
+                        self.frontends.append(_elem164)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 21:
                 if ftype == TType.LIST:
                     self.departed = []
-                    (_etype161, _size158) = iprot.readListBegin()
-                    for _i162 in range(_size158):
-                        _elem163 = TNode()
-                        _elem163.read(iprot)
-                        self.departed.append(_elem163)
+                    (_etype168, _size165) = iprot.readListBegin()
+                    for _i169 in range(_size165):
+                        _elem170 = TNode()
+                        _elem170.read(iprot)
+                        self.departed.append(_elem170)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 22:
                 if ftype == TType.LIST:
                     self.natsFaults = []
-                    (_etype167, _size164) = iprot.readListBegin()
-                    for _i168 in range(_size164):
-                        _elem169 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.natsFaults.append(_elem169)
+                    (_etype174, _size171) = iprot.readListBegin()
+                    for _i175 in range(_size171):
+                        _elem176 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.natsFaults.append(_elem176)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4129,8 +4148,8 @@ class TMasterState(object):
         if self.nodes is not None:
             oprot.writeFieldBegin('nodes', TType.LIST, 15)
             oprot.writeListBegin(TType.STRUCT, len(self.nodes))
-            for iter170 in self.nodes:
-                iter170.write(oprot)
+            for iter177 in self.nodes:
+                iter177.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.role is not None:
@@ -4144,8 +4163,8 @@ class TMasterState(object):
         if self.masters is not None:
             oprot.writeFieldBegin('masters', TType.LIST, 18)
             oprot.writeListBegin(TType.STRUCT, len(self.masters))
-            for iter171 in self.masters:
-                iter171.write(oprot)
+            for iter178 in self.masters:
+                iter178.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.master is not None:
@@ -4155,22 +4174,22 @@ class TMasterState(object):
         if self.frontends is not None:
             oprot.writeFieldBegin('frontends', TType.LIST, 20)
             oprot.writeListBegin(TType.STRUCT, len(self.frontends))
-            for iter172 in self.frontends:
-                iter172.write(oprot)
+            for iter179 in self.frontends:
+                iter179.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.departed is not None:
             oprot.writeFieldBegin('departed', TType.LIST, 21)
             oprot.writeListBegin(TType.STRUCT, len(self.departed))
-            for iter173 in self.departed:
-                iter173.write(oprot)
+            for iter180 in self.departed:
+                iter180.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.natsFaults is not None:
             oprot.writeFieldBegin('natsFaults', TType.LIST, 22)
             oprot.writeListBegin(TType.STRING, len(self.natsFaults))
-            for iter174 in self.natsFaults:
-                oprot.writeString(iter174.encode('utf-8') if sys.version_info[0] == 2 else iter174)
+            for iter181 in self.natsFaults:
+                oprot.writeString(iter181.encode('utf-8') if sys.version_info[0] == 2 else iter181)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4903,10 +4922,10 @@ class TUsageSum(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.keys = []
-                    (_etype178, _size175) = iprot.readListBegin()
-                    for _i179 in range(_size175):
-                        _elem180 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.keys.append(_elem180)
+                    (_etype185, _size182) = iprot.readListBegin()
+                    for _i186 in range(_size182):
+                        _elem187 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.keys.append(_elem187)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4978,20 +4997,20 @@ class TUsageSum(object):
             elif fid == 15:
                 if ftype == TType.LIST:
                     self.buckets = []
-                    (_etype184, _size181) = iprot.readListBegin()
-                    for _i185 in range(_size181):
-                        _elem186 = iprot.readI32()
-                        self.buckets.append(_elem186)
+                    (_etype191, _size188) = iprot.readListBegin()
+                    for _i192 in range(_size188):
+                        _elem193 = iprot.readI32()
+                        self.buckets.append(_elem193)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
             elif fid == 16:
                 if ftype == TType.LIST:
                     self.counts = []
-                    (_etype190, _size187) = iprot.readListBegin()
-                    for _i191 in range(_size187):
-                        _elem192 = iprot.readI64()
-                        self.counts.append(_elem192)
+                    (_etype197, _size194) = iprot.readListBegin()
+                    for _i198 in range(_size194):
+                        _elem199 = iprot.readI64()
+                        self.counts.append(_elem199)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5008,8 +5027,8 @@ class TUsageSum(object):
         if self.keys is not None:
             oprot.writeFieldBegin('keys', TType.LIST, 1)
             oprot.writeListBegin(TType.STRING, len(self.keys))
-            for iter193 in self.keys:
-                oprot.writeString(iter193.encode('utf-8') if sys.version_info[0] == 2 else iter193)
+            for iter200 in self.keys:
+                oprot.writeString(iter200.encode('utf-8') if sys.version_info[0] == 2 else iter200)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.jobs is not None:
@@ -5067,15 +5086,15 @@ class TUsageSum(object):
         if self.buckets is not None:
             oprot.writeFieldBegin('buckets', TType.LIST, 15)
             oprot.writeListBegin(TType.I32, len(self.buckets))
-            for iter194 in self.buckets:
-                oprot.writeI32(iter194)
+            for iter201 in self.buckets:
+                oprot.writeI32(iter201)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
             oprot.writeFieldBegin('counts', TType.LIST, 16)
             oprot.writeListBegin(TType.I64, len(self.counts))
-            for iter195 in self.counts:
-                oprot.writeI64(iter195)
+            for iter202 in self.counts:
+                oprot.writeI64(iter202)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -5178,10 +5197,10 @@ class THistoryQuery(object):
             elif fid == 8:
                 if ftype == TType.LIST:
                     self.by = []
-                    (_etype199, _size196) = iprot.readListBegin()
-                    for _i200 in range(_size196):
-                        _elem201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.by.append(_elem201)
+                    (_etype206, _size203) = iprot.readListBegin()
+                    for _i207 in range(_size203):
+                        _elem208 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.by.append(_elem208)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5251,8 +5270,8 @@ class THistoryQuery(object):
         if self.by is not None:
             oprot.writeFieldBegin('by', TType.LIST, 8)
             oprot.writeListBegin(TType.STRING, len(self.by))
-            for iter202 in self.by:
-                oprot.writeString(iter202.encode('utf-8') if sys.version_info[0] == 2 else iter202)
+            for iter209 in self.by:
+                oprot.writeString(iter209.encode('utf-8') if sys.version_info[0] == 2 else iter209)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.limit is not None:
@@ -5339,11 +5358,11 @@ class THistoryPage(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.jobs = []
-                    (_etype206, _size203) = iprot.readListBegin()
-                    for _i207 in range(_size203):
-                        _elem208 = TJobUsage()
-                        _elem208.read(iprot)
-                        self.jobs.append(_elem208)
+                    (_etype213, _size210) = iprot.readListBegin()
+                    for _i214 in range(_size210):
+                        _elem215 = TJobUsage()
+                        _elem215.read(iprot)
+                        self.jobs.append(_elem215)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5355,11 +5374,11 @@ class THistoryPage(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.sums = []
-                    (_etype212, _size209) = iprot.readListBegin()
-                    for _i213 in range(_size209):
-                        _elem214 = TUsageSum()
-                        _elem214.read(iprot)
-                        self.sums.append(_elem214)
+                    (_etype219, _size216) = iprot.readListBegin()
+                    for _i220 in range(_size216):
+                        _elem221 = TUsageSum()
+                        _elem221.read(iprot)
+                        self.sums.append(_elem221)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5410,8 +5429,8 @@ class THistoryPage(object):
         if self.jobs is not None:
             oprot.writeFieldBegin('jobs', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.jobs))
-            for iter215 in self.jobs:
-                iter215.write(oprot)
+            for iter222 in self.jobs:
+                iter222.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.more is not None:
@@ -5421,8 +5440,8 @@ class THistoryPage(object):
         if self.sums is not None:
             oprot.writeFieldBegin('sums', TType.LIST, 4)
             oprot.writeListBegin(TType.STRUCT, len(self.sums))
-            for iter216 in self.sums:
-                iter216.write(oprot)
+            for iter223 in self.sums:
+                iter223.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.kept is not None:
@@ -5743,10 +5762,10 @@ class TEventQuery(object):
             elif fid == 4:
                 if ftype == TType.LIST:
                     self.types = []
-                    (_etype220, _size217) = iprot.readListBegin()
-                    for _i221 in range(_size217):
-                        _elem222 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.types.append(_elem222)
+                    (_etype227, _size224) = iprot.readListBegin()
+                    for _i228 in range(_size224):
+                        _elem229 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.types.append(_elem229)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5800,8 +5819,8 @@ class TEventQuery(object):
         if self.types is not None:
             oprot.writeFieldBegin('types', TType.LIST, 4)
             oprot.writeListBegin(TType.STRING, len(self.types))
-            for iter223 in self.types:
-                oprot.writeString(iter223.encode('utf-8') if sys.version_info[0] == 2 else iter223)
+            for iter230 in self.types:
+                oprot.writeString(iter230.encode('utf-8') if sys.version_info[0] == 2 else iter230)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.job is not None:
@@ -5885,11 +5904,11 @@ class TEventPage(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.events = []
-                    (_etype227, _size224) = iprot.readListBegin()
-                    for _i228 in range(_size224):
-                        _elem229 = TEvent()
-                        _elem229.read(iprot)
-                        self.events.append(_elem229)
+                    (_etype234, _size231) = iprot.readListBegin()
+                    for _i235 in range(_size231):
+                        _elem236 = TEvent()
+                        _elem236.read(iprot)
+                        self.events.append(_elem236)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5929,8 +5948,8 @@ class TEventPage(object):
         if self.events is not None:
             oprot.writeFieldBegin('events', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.events))
-            for iter230 in self.events:
-                iter230.write(oprot)
+            for iter237 in self.events:
+                iter237.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.last is not None:
@@ -6291,6 +6310,7 @@ TNode.thrift_spec = (
     (20, TType.STRING, 'version', 'UTF8', "", ),  # 20
     (21, TType.STRING, 'slotUse', 'UTF8', "", ),  # 21
     (22, TType.I32, 'executors', None, 0, ),  # 22
+    (23, TType.LIST, 'slotJobs', (TType.STRING, 'UTF8', False), None, ),  # 23
 )
 all_structs.append(TNodeDrain)
 TNodeDrain.thrift_spec = (

@@ -19,6 +19,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private static final org.apache.thrift.protocol.TField TOKEN_FIELD_DESC = new org.apache.thrift.protocol.TField("token", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField OWNER_FIELD_DESC = new org.apache.thrift.protocol.TField("owner", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField SUBMITTER_FIELD_DESC = new org.apache.thrift.protocol.TField("submitter", org.apache.thrift.protocol.TType.STRING, (short)9);
+  private static final org.apache.thrift.protocol.TField PAGE_FIELD_DESC = new org.apache.thrift.protocol.TField("page", org.apache.thrift.protocol.TType.STRING, (short)10);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new TApplicationStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new TApplicationTupleSchemeFactory();
@@ -32,6 +33,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private @org.apache.thrift.annotation.Nullable java.lang.String token; // required
   private @org.apache.thrift.annotation.Nullable java.lang.String owner; // optional
   private @org.apache.thrift.annotation.Nullable java.lang.String submitter; // optional
+  private @org.apache.thrift.annotation.Nullable java.lang.String page; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -43,7 +45,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     GRANTS((short)6, "grants"),
     TOKEN((short)7, "token"),
     OWNER((short)8, "owner"),
-    SUBMITTER((short)9, "submitter");
+    SUBMITTER((short)9, "submitter"),
+    PAGE((short)10, "page");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -77,6 +80,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
           return OWNER;
         case 9: // SUBMITTER
           return SUBMITTER;
+        case 10: // PAGE
+          return PAGE;
         default:
           return null;
       }
@@ -123,7 +128,7 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
   private static final int __INCARNATION_ISSET_ID = 0;
   private static final int __GRANTS_ISSET_ID = 1;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TEMPLATE,_Fields.OWNER,_Fields.SUBMITTER};
+  private static final _Fields optionals[] = {_Fields.TEMPLATE,_Fields.OWNER,_Fields.SUBMITTER,_Fields.PAGE};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -145,6 +150,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.SUBMITTER, new org.apache.thrift.meta_data.FieldMetaData("submitter", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.PAGE, new org.apache.thrift.meta_data.FieldMetaData("page", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(TApplication.class, metaDataMap);
   }
@@ -153,6 +160,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     this.owner = "";
 
     this.submitter = "";
+
+    this.page = "";
 
   }
 
@@ -203,6 +212,9 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     if (other.isSetSubmitter()) {
       this.submitter = other.submitter;
     }
+    if (other.isSetPage()) {
+      this.page = other.page;
+    }
   }
 
   @Override
@@ -224,6 +236,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     this.owner = "";
 
     this.submitter = "";
+
+    this.page = "";
 
   }
 
@@ -448,6 +462,31 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     }
   }
 
+  @org.apache.thrift.annotation.Nullable
+  public java.lang.String getPage() {
+    return this.page;
+  }
+
+  public TApplication setPage(@org.apache.thrift.annotation.Nullable java.lang.String page) {
+    this.page = page;
+    return this;
+  }
+
+  public void unsetPage() {
+    this.page = null;
+  }
+
+  /** Returns true if field page is set (has been assigned a value) and false otherwise */
+  public boolean isSetPage() {
+    return this.page != null;
+  }
+
+  public void setPageIsSet(boolean value) {
+    if (!value) {
+      this.page = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -523,6 +562,14 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       }
       break;
 
+    case PAGE:
+      if (value == null) {
+        unsetPage();
+      } else {
+        setPage((java.lang.String)value);
+      }
+      break;
+
     }
   }
 
@@ -557,6 +604,9 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     case SUBMITTER:
       return getSubmitter();
 
+    case PAGE:
+      return getPage();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -587,6 +637,8 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       return isSetOwner();
     case SUBMITTER:
       return isSetSubmitter();
+    case PAGE:
+      return isSetPage();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -685,6 +737,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         return false;
     }
 
+    boolean this_present_page = true && this.isSetPage();
+    boolean that_present_page = true && that.isSetPage();
+    if (this_present_page || that_present_page) {
+      if (!(this_present_page && that_present_page))
+        return false;
+      if (!this.page.equals(that.page))
+        return false;
+    }
+
     return true;
   }
 
@@ -723,6 +784,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
     hashCode = hashCode * 8191 + ((isSetSubmitter()) ? 131071 : 524287);
     if (isSetSubmitter())
       hashCode = hashCode * 8191 + submitter.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetPage()) ? 131071 : 524287);
+    if (isSetPage())
+      hashCode = hashCode * 8191 + page.hashCode();
 
     return hashCode;
   }
@@ -825,6 +890,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetPage(), other.isSetPage());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetPage()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.page, other.page);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -915,6 +990,16 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
         sb.append("null");
       } else {
         sb.append(this.submitter);
+      }
+      first = false;
+    }
+    if (isSetPage()) {
+      if (!first) sb.append(", ");
+      sb.append("page:");
+      if (this.page == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.page);
       }
       first = false;
     }
@@ -1041,6 +1126,14 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 10: // PAGE
+            if (schemeField.type == org.apache.thrift.protocol.TType.STRING) {
+              struct.page = iprot.readString();
+              struct.setPageIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1104,6 +1197,13 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
           oprot.writeFieldEnd();
         }
       }
+      if (struct.page != null) {
+        if (struct.isSetPage()) {
+          oprot.writeFieldBegin(PAGE_FIELD_DESC);
+          oprot.writeString(struct.page);
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1150,7 +1250,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (struct.isSetSubmitter()) {
         optionals.set(8);
       }
-      oprot.writeBitSet(optionals, 9);
+      if (struct.isSetPage()) {
+        optionals.set(9);
+      }
+      oprot.writeBitSet(optionals, 10);
       if (struct.isSetId()) {
         oprot.writeString(struct.id);
       }
@@ -1178,12 +1281,15 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (struct.isSetSubmitter()) {
         oprot.writeString(struct.submitter);
       }
+      if (struct.isSetPage()) {
+        oprot.writeString(struct.page);
+      }
     }
 
     @Override
     public void read(org.apache.thrift.protocol.TProtocol prot, TApplication struct) throws org.apache.thrift.TException {
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
-      java.util.BitSet incoming = iprot.readBitSet(9);
+      java.util.BitSet incoming = iprot.readBitSet(10);
       if (incoming.get(0)) {
         struct.id = iprot.readString();
         struct.setIdIsSet(true);
@@ -1220,6 +1326,10 @@ public class TApplication implements org.apache.thrift.TBase<TApplication, TAppl
       if (incoming.get(8)) {
         struct.submitter = iprot.readString();
         struct.setSubmitterIsSet(true);
+      }
+      if (incoming.get(9)) {
+        struct.page = iprot.readString();
+        struct.setPageIsSet(true);
       }
     }
   }

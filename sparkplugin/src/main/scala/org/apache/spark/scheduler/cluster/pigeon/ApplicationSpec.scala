@@ -49,6 +49,7 @@ private[spark] object ApplicationSpec {
       "")
     application.setTemplate(template)
     settings.owner.foreach(application.setOwner(_))
+    sc.uiWebUrl.foreach(application.setPage(_))
     new ApplicationLink(
       application,
       files,
