@@ -193,7 +193,7 @@ func TestExecutorKilled(t *testing.T) {
 	w.master()
 	nodes := []*nodeOf{w.node(0, 2, small(200))}
 	f := w.frontend()
-	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 2, Slots: 2, Memory: 60})
+	d := w.driver(apptest.Spec{ID: "app-1", Frontends: []string{f.Addr()}, Executors: 2, Slots: 1, Memory: 60})
 	awaitRunning(t, d, 2)
 	d.Add("stage", "short", 60, 30*time.Millisecond)
 	daemontest.Await(t, "it is under way", func() bool { return d.Ended("stage") > 4 })

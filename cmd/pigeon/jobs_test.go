@@ -370,7 +370,8 @@ func testMistakes(t *testing.T) {
 		{"explain nope", exitFailed, `"nope": no such job`},
 		{"cancel nope", exitFailed, `"nope": no such job`},
 		{"logs nope", exitFailed, `"nope": no such job`},
-		{"logs nope --task -1", exitUsage, "negative"},
+		{"logs nope --task -1", exitUsage, "is no number of a task"},
+		{"logs nope --task 1%2", exitUsage, "is no number of a task"},
 		{"status --limit 0", exitUsage, "--limit 0"},
 		{"status --frontend 127.0.0.1:1 --retry-for 0", exitFailed, "frontend at 127.0.0.1:1"},
 	} {

@@ -165,6 +165,9 @@ attempt follows from its beginning.`,
 		if l.attempt < 0 {
 			return wrongUse(fmt.Errorf("--attempt %d must not be negative", l.attempt))
 		}
+		if err := checkTaskNumbers(l.tasks); err != nil {
+			return wrongUse(err)
+		}
 		l.job, l.stream, l.output = args[0], "stdout", *output
 		if *stderr {
 			l.stream = "stderr"

@@ -125,14 +125,28 @@ func (o taskFiles) write(ctx context.Context, job *frontends.Job, array api.Arra
 // second.
 const mostFollowed = 100
 
+// checkTaskNumbers returns why --task can select no tasks, whatever job it is.
+func checkTaskNumbers(text string) error {
+	if text == "all" {
+		return nil
+	}
+	if _, _, most, err := api.ParseArray(text); err != nil || most > 0 {
+		return fmt.Errorf("--task %q is no number of a task; write one from 0 on, several (1,3,5-9), or all", text)
+	}
+	return nil
+}
+
 // selectTasks returns the numbers that --task selects of a job's tasks.
 func selectTasks(text string, tasks int, job string) ([]int, error) {
 	if text == "all" {
 		text = fmt.Sprintf("0-%d", tasks-1)
 	}
-	numbers, n, most, err := api.ParseArray(text)
-	if err != nil || most > 0 {
-		return nil, fmt.Errorf("--task %q is no number of a task; write one from 0 on, several (1,3,5-9), or all", text)
+	if err := checkTaskNumbers(text); err != nil {
+		return nil, err
+	}
+	numbers, n, _, err := api.ParseArray(text)
+	if err != nil {
+		return nil, err
 	}
 	var list []int
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 
 // TestTop: what runs and waits by class and owner, once, as JSON, and until Ctrl-C.
 func TestTop(t *testing.T) {
-	runDev(t, "--groups", "1", "--nodes", "2", "--slots", "2")
+	runDev(t, "--policy", "pigeon", "--groups", "1", "--nodes", "2", "--slots", "2")
 	succeed(t, "submit", "--key", "long", "--owner", "team/alice", "--class", "long", "--sleep", "1h", "--tasks", "5")
 	await.Until(t, "all general slots are busy", func() bool { return statusOfJob(t, "long").Running == 4-reservedOf(t) })
 	var page topPage
