@@ -15,9 +15,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 
 // rowGroup bounds the jobs that a Parquet file gathers in memory.
