@@ -22,8 +22,8 @@ func TestLateBinding(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			w, f := newPeerWorld(t)
 			n := w.under(policy, nil, "n1")[0]
-			f.probe(n, 1, 1)
-			f.probe(n, 1, 2)
+			f.probe(n, 1, 1, amongWork)
+			f.probe(n, 1, 2, amongWork)
 			seq := f.request(n, 1, 1)
 			id := attemptOf(1, 4)
 			f.bind(n, 1, id, seq, shell("echo bound; exit 3"))
@@ -68,6 +68,12 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// amongWork makes a probe state much work elsewhere: under Peacock it would go round the ring of a
+// cluster without work.
+func amongWork(m *sched.Message) {
+	m.More = &sched.More{Load: sched.Load{Queued: 1000, Work: 1000 * sched.Second}, Threshold: 1000 * sched.Second}
+}
+
 // TestFrontendGone: a worker whose frontend is gone from the membership, or is another
 // process now, continues with the next reservation.
 func TestFrontendGone(t *testing.T) {
@@ -83,9 +89,7 @@ func TestFrontendGone(t *testing.T) {
 				n := w.under(policy, nil, "n1")[0]
 				f.probe(n, 0, 1)
 				f.request(n, 0, 1)
-				other.probe(n, 0, 2, func(m *sched.Message) { // under Peacock it would go round the ring of a cluster without work
-					m.More = &sched.More{Load: sched.Load{Queued: 1000, Work: 1000 * sched.Second}, Threshold: 1000 * sched.Second}
-				})
+				other.probe(n, 0, 2, amongWork)
 				w.update(func() { leave(w, f) })
 				id := attemptOf(2, 0)
 				other.bind(n, 0, id, other.request(n, 0, 2), sleepFor(0))

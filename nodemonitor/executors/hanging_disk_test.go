@@ -68,4 +68,5 @@ func TestEndsWhileADiskHangs(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(dir, "applications", "app")); err == nil {
 		t.Error("its folder stays")
 	}
+	m.folders.work.Wait() // what it left is still being moved
 }

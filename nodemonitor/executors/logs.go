@@ -88,6 +88,8 @@ func (o outputs) find(app, id string) (in *os.Root, submitter string, err error)
 		return in, o.submitter(app), nil
 	}
 	_, submitter = of(filepath.Join(o.ended, app))
-	in, err = files.Below(o.ended, app, id)
+	if in, err = files.Below(o.ended, app, id); err != nil {
+		submitter = o.submitter(app)
+	}
 	return in, submitter, err
 }

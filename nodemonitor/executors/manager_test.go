@@ -54,8 +54,8 @@ func TestLife(t *testing.T) {
 		hidden, _ := filepath.Glob(w.cfg.Folder + "/.over*")
 		return len(h.Applications) == 0 && len(left)+len(hidden) == 0
 	})
-	if status, _ := w.log("/applications/app/1/stderr"); status != 404 {
-		t.Errorf("a log is left: %d", status)
+	if status, text := w.log("/applications/app/1/stderr"); status != 200 || text != "trouble\n" {
+		t.Errorf("the log of an application that is over: %d, %q", status, text)
 	}
 }
 
