@@ -121,7 +121,7 @@ func TestPageShowsJobsOfAllFrontends(t *testing.T) {
 	b.Await(live+` && document.querySelector("`+theirs+`")?.textContent.includes("failed") && document.querySelector("#job-list [data-key='frontend-0/ours']")?.textContent.includes("failed")`, whole)
 	b.Click(theirs)
 	b.Await(`document.getElementById("elsewhere")`, whole)
-	if got := text(b, "#panel"); !strings.Contains(got, "pigeon explain theirs") || !strings.Contains(got, "Frontend frontend-1 has this job") || !strings.Contains(got, "pigeon explain theirs") || strings.Contains(got, "secret") || strings.Contains(got, "exit") {
+	if got := text(b, "#panel"); !strings.Contains(got, "(theirs)") || !strings.Contains(got, "Frontend frontend-1 has this job") || !strings.Contains(got, "pigeon explain theirs") || strings.Contains(got, "secret") || strings.Contains(got, "exit") {
 		t.Errorf("the panel shows %q", got)
 	}
 	if got := b.Text(`document.getElementById("elsewhere").href`); got != "http://"+c.Web()[1]+"/#job=theirs" {

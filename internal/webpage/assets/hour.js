@@ -1,9 +1,8 @@
-import { el } from "./dom.js";
+import { byId, el } from "./dom.js";
 import { count } from "./drawing/format.js";
 
 // Lines of the last hour, up to now. Where more than two points are missing, the line has a gap.
 const HOUR = 3600, GAP = 100, WIDTH = 300, HEIGHT = 56;
-const SVG = "http://www.w3.org/2000/svg";
 
 export function drawHour(host, points, groups, now) {
   const sum = (...keys) => groups.reduce((n, g) => n + keys.reduce((m, k) => m + (g[k] || 0), 0), 0);
@@ -27,11 +26,11 @@ function line(key, title, points, last, now, most = 0) {
     d += `${!before || p.time - before.time > GAP ? "M" : "L"}${x(p).toFixed(1)} ${y(p).toFixed(1)}h.1`;
     before = p;
   }
-  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path");
+  const svg = byId("hour-line").content.firstElementChild.cloneNode(true);
   const text = `${title} of the last hour: ${shown(last)} now, between 0 and ${count(Math.ceil(top))}`;
-  for (const [name, value] of Object.entries({ viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": text })) svg.setAttribute(name, value);
-  path.setAttribute("d", d);
-  svg.append(path);
+  svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+  svg.setAttribute("aria-label", text);
+  svg.firstElementChild.setAttribute("d", d);
   return el("article", { class: "card", "data-line": key }, el("h3", {}, `${title}: `, el("span", {}, shown(last))), el("div", { class: "hour" }, svg, el("span", { class: "soft top" }, count(Math.ceil(top)))),
     el("div", { class: "axis soft", "aria-hidden": "true" }, el("span", {}, "an hour ago"), el("span", {}, "now")));
 }
