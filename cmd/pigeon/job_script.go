@@ -120,10 +120,10 @@ func (j *jobFlags) checkAbsent(word string) error {
 	switch {
 	case !strings.Contains(word, "/") && !ending, inPath(word), j.isStaged(word):
 	case filepath.IsAbs(word):
-		j.say("%s is no file of this machine; its nodes must have it", word)
+		j.sayf("%s is no file of this machine; its nodes must have it", word)
 	case j.dir != "":
 		if _, err := os.Stat(filepath.Join(j.dir, word)); err != nil {
-			j.say("%s is no file of this machine, neither here nor in --dir %s; the nodes must have it there", word, j.dir)
+			j.sayf("%s is no file of this machine, neither here nor in --dir %s; the nodes must have it there", word, j.dir)
 		}
 	default:
 		return fmt.Errorf("there is no file %s here, and its name is that of no program; correct it, or write -- before it when the nodes have it: pigeon %s -- %[1]s", word, j.cmd.Name())
@@ -150,7 +150,7 @@ func (j *jobFlags) isStaged(word string) bool {
 	})
 }
 
-func (j *jobFlags) say(format string, args ...any) {
+func (j *jobFlags) sayf(format string, args ...any) {
 	fmt.Fprintf(j.cmd.ErrOrStderr(), "pigeon: "+format+"\n", args...)
 }
 

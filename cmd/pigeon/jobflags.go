@@ -135,7 +135,7 @@ func checkTasks(n int) error {
 func (j *jobFlags) exec(argv []string) (*api.Exec, error) {
 	e := &api.Exec{Argv: argv, Dir: j.dir, Script: j.script}
 	if j.script == nil && j.isMissing(argv[0]) {
-		j.say("%s is looked for in the working folder of the attempt, which has only what --stage puts there; add --stage %s, or name its folder on the nodes with --dir", argv[0], argv[0])
+		j.sayf("%s is looked for in the working folder of the attempt, which has only what --stage puts there; add --stage %s, or name its folder on the nodes with --dir", argv[0], argv[0])
 	}
 	env, err := j.variables()
 	if err != nil {

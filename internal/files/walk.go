@@ -30,7 +30,7 @@ func Walk(in *os.Root, visit func(name string, info fs.FileInfo) error) error {
 func walk(at *os.Root, above string, depth int, visit func(name string, info fs.FileInfo) error) (deeper bool, err error) {
 	d, err := at.Open(".")
 	if err != nil {
-		return false, nil //nolint:nilerr // gone meanwhile, or locked by its owner
+		return false, nil // gone meanwhile, or locked by its owner
 	}
 	defer func() { _ = d.Close() }() // only read
 	for {
@@ -52,7 +52,7 @@ func walk(at *os.Root, above string, depth int, visit func(name string, info fs.
 func walkName(at *os.Root, name, full string, depth int, visit func(name string, info fs.FileInfo) error) (deeper bool, err error) {
 	info, err := at.Lstat(name)
 	if err != nil {
-		return false, nil //nolint:nilerr // gone meanwhile, or locked by its owner
+		return false, nil // gone meanwhile, or locked by its owner
 	}
 	if err := visit(full, info); err != nil || !info.IsDir() {
 		return false, err
@@ -62,7 +62,7 @@ func walkName(at *os.Root, name, full string, depth int, visit func(name string,
 	}
 	next, err := Into(at, name)
 	if err != nil {
-		return false, nil //nolint:nilerr // likewise
+		return false, nil // likewise
 	}
 	defer func() { _ = next.Close() }() // only read
 	return walk(next, full, depth+1, visit)

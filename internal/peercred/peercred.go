@@ -10,12 +10,12 @@ import (
 // network, or on a system that cannot be asked.
 var ErrUnknown = errors.New("the kernel does not know whose process is at the other end")
 
-// errClosed is the error for a peer that has closed its socket: the kernel does not know any
-// more whose it was, and may then report root.
 // ErrShort is returned when this process has no descriptor or memory left to ask the kernel: the caller may be
 // anyone, and is known when it calls again later.
 var ErrShort = errors.New("this daemon has no file descriptor left to ask whose process is at the other end")
 
+// errClosed is the error for a peer that has closed its socket: the kernel does not know any
+// more whose it was, and may then report root.
 var errClosed = errors.New("the caller has closed its end of the connection, and the kernel does not say any more whose it was")
 
 // UID returns the number of the user whose process opened the socket at the other end of c. The

@@ -104,9 +104,9 @@ func (b *board) sample(ctx context.Context) {
 			continue
 		}
 		b.mu.Lock()
-		defer b.mu.Unlock()
 		b.revision++
 		b.remember(unix(time.Now()), groups)
+		b.mu.Unlock()
 		return
 	}
 }

@@ -129,7 +129,7 @@ func (b *birth) plan(p *plan, spec *Spec, files [4]int, guard int, signals []int
 	// written. Linux before 5.9 does not know the call.
 	b.try(unix.SYS_CLOSE_RANGE, restFDs, uintptr(^uint32(0)), 0)
 	b.add(unix.SYS_SETSID)
-	if cur, most := fork.FilesCur, fork.FilesMax; most != 0 {
+	if cur, most := fork.Files.Cur, fork.Files.Max; most != 0 {
 		b.limit(unix.RLIMIT_NOFILE, cur, most)
 	}
 	if t := &b.s.tags; t.on {

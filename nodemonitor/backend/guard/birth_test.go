@@ -30,11 +30,11 @@ func holdLeases(paths []string) {
 			_, err = unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_WRLCK)
 		}
 		if err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stdout, err)
 			os.Exit(1)
 		}
 	}
-	fmt.Println("leased")
+	fmt.Fprintln(os.Stdout, "leased")
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 

@@ -47,7 +47,10 @@ func (s *server) sweep() {
 			continue
 		}
 		s.strays = true
-		kill, of := false, Handle(0)
+		var (
+			kill bool
+			of   Handle
+		)
 		if s.tags.on {
 			tag := tagOf(pid)
 			if known[tag] {

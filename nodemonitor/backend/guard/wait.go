@@ -82,10 +82,10 @@ func (s *server) listen() {
 }
 
 // reapPid reaps one ended child.
-func reapPid(pid int) (status syscall.WaitStatus) {
+func reapPid(pid int) {
 	for {
-		if _, err := syscall.Wait4(pid, &status, 0, nil); err != syscall.EINTR {
-			return status
+		if _, err := syscall.Wait4(pid, nil, 0, nil); err != syscall.EINTR {
+			return
 		}
 	}
 }

@@ -13,7 +13,7 @@
 //	                                          └─ failed ─▶ its Else ─▶ ... ─▶ exit_group
 //
 // The package imports nothing, so it is initialized before package syscall, which then raises the limit of
-// open files of this process: FilesCur is what it was.
+// open files of this process: Files is what it was.
 package fork
 
 import "unsafe"
@@ -84,13 +84,16 @@ func limit(call, resource uintptr, l *[2]uint64) (errno uintptr)
 
 const rlimitNofile = 7
 
-// FilesCur and FilesMax are the limits of open files with which this process was started, 0 when they are not known.
-var FilesCur, FilesMax = files()
+// Files are the limits of open files with which this process was started.
+var Files = files()
 
-func files() (current, most uint64) {
+// FileLimits are the soft and the hard limit of open files, 0 when they are not known.
+type FileLimits struct{ Cur, Max uint64 }
+
+func files() FileLimits {
 	var l [2]uint64
 	if limit(sysPrlimit, rlimitNofile, &l) != 0 {
-		return 0, 0
+		return FileLimits{}
 	}
-	return l[0], l[1]
+	return FileLimits{l[0], l[1]}
 }
