@@ -13,9 +13,9 @@ import (
 // The memory for executors is shared by owner: it is given out to the owner that holds the least of
 // it first, and an application that waits for memory takes it back from others, one executor at a time.
 const (
-	// reclaimIdle is how long an application waits before it takes the executors of one that
-	// runs nothing, and reclaimBusy, for what was lost of the work is done again, those of an owner that would
-	// still hold as much as its own.
+	// reclaimIdle is how long an application waits before it takes executors of one that runs nothing.
+	// After reclaimBusy it also takes those of another owner that would still hold as much as its own:
+	// later, because the work that they lose is done again.
 	reclaimIdle = time.Second
 	reclaimBusy = 10 * time.Second
 )
