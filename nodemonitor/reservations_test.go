@@ -106,9 +106,9 @@ func TestMissedForAMoment(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			w, f := newPeerWorld(t)
 			n := w.under(policy, func(c *Config) { c.Heartbeat = time.Minute }, "n1")[0]
-			f.probe(n, 0, 1)
+			f.probe(n, 0, 1, amongWork)
 			seq := f.request(n, 0, 1)
-			f.probe(n, 0, 2)
+			f.probe(n, 0, 2, amongWork)
 			w.update(func() { w.remove(f.ref.Name) })
 			n.until("it is missed", func(o *owner) bool { return missing(o) })
 			w.update(f.register)

@@ -181,13 +181,6 @@ func firstSettings(places []string) (string, error) {
 }
 
 func noCluster(file string, dev error) error {
-	if several, ambiguous := errors.AsType[*rendezvous.AmbiguousError](dev); ambiguous {
-		return &api.Error{
-			Problem: api.Invalid, What: several.Error(),
-			Tried: "looking for the only one, and for the one that this shell or one of this HOME has started",
-			Next:  "name one of them with --frontend host:port or PIGEON_FRONTEND",
-		}
-	}
 	return &api.Error{
 		Problem: api.NotFound, What: "no cluster found",
 		Tried: fmt.Sprintf("looking at --frontend (not given), PIGEON_FRONTEND (not set), the configuration (%s) and for a pigeon dev: %v", cmp.Or(file, "no file"), dev),

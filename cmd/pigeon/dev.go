@@ -233,14 +233,16 @@ type dev struct {
 	own     *clusterClient // to its frontends, for the web page
 	web     *telemetry.Server
 	page    *webpage.Page
-	notice  *rendezvous.Notice // nil when too many devs of this user run
-	others  []rendezvous.Dev   // that ran before
+	notice  *rendezvous.Notice
 	line    devLine
 }
 
 // startDev starts everything and returns when all of it serves; after an error
 // nothing is left.
 func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
+	if other, err := rendezvous.Find(rendezvous.Path()); err == nil {
+		return nil, anotherDev(other)
+	}
 	d := &dev{flags: f}
 	defer func() {
 		if err != nil {
@@ -331,27 +333,30 @@ const maxApplications = 4 << 20
 
 // announce lets the commands of this user find this dev.
 func (d *dev) announce() (err error) {
-	session, home := rendezvous.Here()
 	d.notice, err = rendezvous.Publish(rendezvous.Path(), rendezvous.Dev{
 		PID: os.Getpid(), Frontends: d.line.Frontends, Web: d.line.Web, NATS: d.line.NATS,
-		TLSCA: d.line.TLSCA, TokenFile: d.line.TokenFile, Session: session, Home: home,
+		TLSCA: d.line.TLSCA, TokenFile: d.line.TokenFile,
 	})
 	if taken, ok := errors.AsType[*rendezvous.TakenError](err); ok {
-		d.others = []rendezvous.Dev{taken.By}
-		return nil
+		return anotherDev(taken.By)
 	}
 	if err != nil {
 		return fmt.Errorf("this dev could not be announced to the commands: %w", err)
 	}
-	d.others = d.notice.Others
 	return nil
+}
+
+// anotherDev refuses a second dev: commands could not know which of them is meant.
+func anotherDev(other rendezvous.Dev) error {
+	return &api.Error{
+		What:  (&rendezvous.TakenError{By: other}).Error(),
+		Tried: "looking for it in " + rendezvous.Path(),
+		Next:  "use or stop that one, or set XDG_RUNTIME_DIR to another folder for this one and its commands",
+	}
 }
 
 // serve prints that all is ready and waits for the end.
 func (d *dev) serve(cmd *cobra.Command, output outputFormat) error {
-	if len(d.others) > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "another pigeon dev of this user runs already (%s); commands go to the one that their shell or HOME has started, and refuse where that is not clear: reach this one with --frontend %s or PIGEON_FRONTEND\n", rendezvous.Places(d.others), d.line.Frontends[0])
-	}
 	var err error
 	if output == outputJSON {
 		err = writeJSON(cmd.OutOrStdout(), &d.line)
@@ -402,7 +407,7 @@ func (d *dev) print(out io.Writer) error {
 		f.secured.explain(out, l.Frontends[0])
 	}
 	setting := ""
-	if len(d.others) > 0 || namesFrontend() {
+	if namesFrontend() {
 		setting = "  export PIGEON_FRONTEND=" + l.Frontends[0] + "\n"
 		if f.secured != nil {
 			setting += fmt.Sprintf("  export PIGEON_TLS_CA=%s PIGEON_TOKEN_FILE=%s\n", shellwords.Quote(l.TLSCA), shellwords.Quote(l.TokenFile))

@@ -161,41 +161,17 @@ func TestDevTellsWhereItIs(t *testing.T) {
 	}
 }
 
-// TestTwoDevs: commands go to the first of two devs and name both, then to the one that is left.
+// TestTwoDevs: a second dev of a user is refused, and told which one runs; the commands still reach that.
 func TestTwoDevs(t *testing.T) {
-	b, first := runDev(t, "--groups", "1", "--nodes", "1")
-	other := start(t, "dev", "-o", "json", "--groups", "1", "--nodes", "2")
-	second := lines[devLine](t, other.first)[0]
-	nodes := func(want int, args ...string) (errs string) {
-		t.Helper()
-		code, out, errs := program(t, append([]string{"nodes", "-o", "json"}, args...)...)
-		if n := len(lines[api.Node](t, out)); code != exitDone || n != want {
-			t.Errorf("%v: status %d, %d nodes, not %d: %s", args, code, n, want, errs)
-		}
-		return errs
-	}
-	code, _, errs := program(t, "nodes")
-	for _, part := range []string{"2 pigeon dev of this user run", first.Frontends[0], second.Frontends[0], "--frontend"} {
-		if code != exitUsage || !strings.Contains(errs, part) {
-			t.Errorf("status %d, without %q: %s", code, part, errs)
+	_, first := runDev(t, "--groups", "1", "--nodes", "1")
+	code, out, errs := program(t, "dev", "--groups", "1", "--nodes", "2")
+	for _, part := range []string{"another pigeon dev of this user runs already", first.Frontends[0], "XDG_RUNTIME_DIR"} {
+		if code != exitFailed || out != "" || !strings.Contains(errs, part) {
+			t.Errorf("status %d, without %q: %s%s", code, part, out, errs)
 		}
 	}
-	if errs := nodes(2, "--frontend", second.Frontends[0]); errs != "" {
-		t.Errorf("where the frontend is named: %s", errs)
-	}
-	if code, errs := b.stop(); code != exitDone {
-		t.Errorf("status %d: %s", code, errs)
-	}
-	if errs := nodes(2); errs != "" {
-		t.Errorf("where one is left: %s", errs)
-	}
-	var text bytes.Buffer
-	d := dev{flags: &devFlags{}, line: second, others: make([]rendezvous.Dev, 1)}
-	if err := d.print(&text); err != nil || !strings.Contains(text.String(), "export PIGEON_FRONTEND="+second.Frontends[0]+"\n  pigeon run") {
-		t.Errorf("the second prints %v:\n%s", err, text.String())
-	}
-	if code, errs := other.stop(); code != exitDone || !strings.Contains(errs, "another pigeon dev") {
-		t.Errorf("the second: status %d: %s", code, errs)
+	if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -22,12 +22,12 @@ PIGEON = os.environ.get("PIGEON_TEST_PROGRAM") or str(pathlib.Path(__file__).par
 class Dev:
     """A running `pigeon dev`."""
 
-    def __init__(self, *flags: str, beside: Optional[Dev] = None) -> None:
+    def __init__(self, *flags: str) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="pigeon-python-")
         self.folder = pathlib.Path(self._folder.name)
         os.chmod(self.folder, 0o700)
         self.environ = {k: v for k, v in os.environ.items() if not k.startswith("PIGEON_")}
-        self.environ.update(XDG_RUNTIME_DIR=str((beside or self).folder), XDG_CONFIG_HOME=str(self.folder / "config"))
+        self.environ.update(XDG_RUNTIME_DIR=str(self.folder), XDG_CONFIG_HOME=str(self.folder / "config"))
         self._errors = open(self.folder / "errors", "w+b")
         self._process = subprocess.Popen([PIGEON, "dev", "-o", "json", *flags], stdout=subprocess.PIPE, stderr=self._errors, env=self.environ)
         assert self._process.stdout is not None

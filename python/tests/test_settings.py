@@ -79,22 +79,10 @@ class SettingsTest(unittest.TestCase):
         folder.chmod(0o755)
         self.assertIn("not trusted", str(raised(PigeonError, lambda: load(self.env))))
 
-    def test_several_devs(self) -> None:
-        first = Dev("--nodes", "3", "--groups", "1")
-        self.addCleanup(first.stop)
-        others = [Dev("--nodes", "3", "--groups", "1", beside=first) for _ in range(2)]
-        for other in others:
-            self.addCleanup(other.stop)
-        with self.assertWarns(UserWarning) as warned:
-            self.assertEqual(load(first.environ).frontend, tuple(first.frontends))
-        for frontend in (*first.frontends, *others[0].frontends, *others[1].frontends):
-            self.assertIn(frontend, str(warned.warning))
-        first.end()
-        e = raised(PigeonError, lambda: load(first.environ))
-        self.assertIn(others[0].frontends[0], str(e))
-        self.assertIn(others[1].frontends[0], str(e))
-        others[0].end()
-        self.assertEqual(load(first.environ).frontend, tuple(others[1].frontends))
+    def test_dev(self) -> None:
+        dev = Dev("--nodes", "3", "--groups", "1")
+        self.addCleanup(dev.stop)
+        self.assertEqual(load(dev.environ).frontend, tuple(dev.frontends))
 
     def test_default_places_are_for_other_machines(self) -> None:
         ca, token = self.file("x", "ca.pem"), self.file("pigeon_abc\nrest\n", "token")

@@ -12,7 +12,5 @@
 // recognised without guessing by process numbers, which are used again; the number
 // in the file is for people.
 //
-// A dev that starts while another one has dev.json takes dev-2.json, dev-3.json, ... beside it. Of several,
-// commands go to the one that their own shell (session), or else one of their HOME, has started, and to none
-// where that is none or several.
+// Only one dev of a user runs: a second one is refused with the number of the first.
 package rendezvous

@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -18,9 +16,6 @@ import (
 
 // maxBytes bounds how much of a file is read.
 const maxBytes = 64 << 10
-
-// maxDevs bounds how many devs of a user commands know of.
-const maxDevs = 9
 
 // Dev is a running "pigeon dev".
 type Dev struct {
@@ -32,16 +27,6 @@ type Dev struct {
 	// only this machine reaches.
 	TLSCA     string `json:"tls_ca,omitempty"`
 	TokenFile string `json:"token_file,omitempty"`
-	// Session and Home tell commands which of several devs their own shell, or one of their HOME, has
-	// started.
-	Session int    `json:"session,omitempty"`
-	Home    string `json:"home,omitempty"`
-}
-
-// Here returns the session and the HOME of this process.
-func Here() (session int, home string) {
-	session, _ = unix.Getsid(0) // 0 is nobody's
-	return session, os.Getenv("HOME")
 }
 
 // ErrNone means that no dev of this user runs.
@@ -51,7 +36,7 @@ var ErrNone = errors.New("no pigeon dev of this user runs")
 type TakenError struct{ By Dev }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("another pigeon dev of this user runs already (process %d)", e.By.PID)
+	return fmt.Sprintf("another pigeon dev of this user runs already (process %d at %s)", e.By.PID, strings.Join(e.By.Frontends, ","))
 }
 
 // Path is the file of this user.
@@ -64,38 +49,13 @@ func Path() string {
 
 // Notice is a published Dev.
 type Notice struct {
-	// Others ran when it was published.
-	Others []Dev
-
 	path string
 	file *os.File // holds the lock
 }
 
 // Publish announces d to the commands of this user, until Withdraw or the end of the
-// process. The error is a *TakenError when too many run, or about the file.
-func Publish(path string, d Dev) (n *Notice, err error) {
-	others, _ := running(path) // a file that cannot be read is not theirs
-	for number := 1; number <= maxDevs; number++ {
-		n, err = publish(beside(path, number), d)
-		if _, isTaken := errors.AsType[*TakenError](err); !isTaken {
-			break
-		}
-	}
-	if err == nil {
-		n.Others = others
-	}
-	return n, err
-}
-
-// beside returns the file of one of several devs; numbers are from 1.
-func beside(path string, number int) string {
-	if number == 1 {
-		return path
-	}
-	return strings.TrimSuffix(path, ".json") + "-" + strconv.Itoa(number) + ".json"
-}
-
-func publish(path string, d Dev) (*Notice, error) {
+// process. The error is a *TakenError when another dev of this user runs, or about the file.
+func Publish(path string, d Dev) (*Notice, error) {
 	f, err := lock(path)
 	if err != nil {
 		return nil, err
@@ -130,68 +90,14 @@ func (n *Notice) Withdraw() error {
 	return err
 }
 
-// AmbiguousError means that several devs of this user run, and that it is not clear which of them is meant.
-type AmbiguousError struct{ Devs []Dev }
-
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%d pigeon dev of this user run: %s", len(e.Devs), Places(e.Devs))
-}
-
-// Places names devs and where each serves.
-func Places(devs []Dev) string {
-	var places []string
-	for _, d := range devs {
-		places = append(places, fmt.Sprintf("process %d at %s", d.PID, strings.Join(d.Frontends, ",")))
-	}
-	return strings.Join(places, ", ")
-}
-
-// Find returns the dev of this user: the only one, or of several the one that this shell, or else one of
-// this HOME, has started. The error is ErrNone, with what Find found instead, a *AmbiguousError, or about the file.
+// Find returns the dev of this user. The error is ErrNone, with what Find found instead, or about the file.
 func Find(path string) (Dev, error) {
-	if err := checkFolder(filepath.Dir(path)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return Dev{}, fmt.Errorf("%w (there is no %s)", ErrNone, path)
-		}
-		return Dev{}, err
-	}
-	devs, err := running(path)
-	switch {
-	case len(devs) == 0:
-		return Dev{}, err
-	case len(devs) == 1:
-		return devs[0], nil
-	}
-	session, home := Here()
-	for _, own := range [...]func(Dev) bool{
-		func(d Dev) bool { return session != 0 && d.Session == session },
-		func(d Dev) bool { return home != "" && d.Home == home },
-	} {
-		if i := slices.IndexFunc(devs, own); i >= 0 && !slices.ContainsFunc(devs[i+1:], own) {
-			return devs[i], nil
-		} else if i >= 0 {
-			break
-		}
-	}
-	return Dev{}, &AmbiguousError{devs}
-}
-
-// running returns the devs that run; the error is why the first file has none.
-func running(path string) (devs []Dev, first error) {
-	for number := 1; number <= maxDevs; number++ {
-		d, err := find(beside(path, number))
-		if err == nil {
-			devs = append(devs, d)
-		} else if number == 1 {
-			first = err
-		}
-	}
-	return devs, first
-}
-
-// find returns the dev that holds the file.
-func find(path string) (Dev, error) {
 	var d Dev
+	if err := checkFolder(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return d, fmt.Errorf("%w (there is no %s)", ErrNone, path)
+	} else if err != nil {
+		return d, err
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return d, fmt.Errorf("%w (there is no %s)", ErrNone, path)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,59 +44,29 @@ func TestPublishFindWithdraw(t *testing.T) {
 	}
 }
 
-// TestSeveral: of several devs commands go to the one of their session, else of their HOME, and to none
-// where it is not clear which that is.
-func TestSeveral(t *testing.T) {
-	session, _ := Here()
-	t.Setenv("HOME", "/home/here")
-	for name, c := range map[string]struct {
-		devs []Dev // all with numbers from 1
-		want int   // 0: the error names all
-	}{
-		"one of elsewhere": {[]Dev{{Session: 1, Home: "/x"}}, 1},
-		"two of elsewhere": {[]Dev{{Session: 1, Home: "/x"}, {Session: 2, Home: "/y"}}, 0},
-		"own shell":        {[]Dev{{Session: 1, Home: "/home/here"}, {Session: session, Home: "/home/here"}, {Session: 3, Home: "/home/here"}}, 2},
-		"own home":         {[]Dev{{Session: 1, Home: "/x"}, {Session: 2, Home: "/y"}, {Session: 3, Home: "/home/here"}}, 3},
-		"two of the shell": {[]Dev{{Session: session, Home: "/home/here"}, {Session: session, Home: "/x"}}, 0},
-		"two of the home":  {[]Dev{{Session: 1, Home: "/home/here"}, {Session: 2, Home: "/home/here"}}, 0},
-		"unknown":          {[]Dev{{}, {}}, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := here(t)
-			for i, d := range c.devs {
-				d.PID, d.Frontends = i+1, []string{"127.0.0.1:" + strconv.Itoa(i+1)}
-				n, err := Publish(path, d)
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { _ = n.Withdraw() }) // the folder is the test's
-				if len(n.Others) != i {
-					t.Errorf("dev %d is told of %+v", d.PID, n.Others)
-				}
-			}
-			found, err := Find(path)
-			if c.want > 0 && (err != nil || found.PID != c.want) {
-				t.Errorf("found %d, %v; want %d", found.PID, err, c.want)
-			}
-			several, ok := errors.AsType[*AmbiguousError](err)
-			if c.want == 0 && (!ok || len(several.Devs) != len(c.devs) || !strings.Contains(err.Error(), "process 1 at 127.0.0.1:1, process 2 at 127.0.0.1:2")) {
-				t.Errorf("found %d, %v", found.PID, err)
-			}
-		})
-	}
-}
-
-// TestTooMany: the number of devs that commands know of is bounded.
-func TestTooMany(t *testing.T) {
+// TestSecond: a second dev is told of the first one, which commands still find.
+func TestSecond(t *testing.T) {
 	path := here(t)
-	for pid := range maxDevs + 1 {
-		n, err := Publish(path, Dev{PID: pid})
-		if err == nil {
-			t.Cleanup(func() { _ = n.Withdraw() }) // the folder is the test's
-		}
-		if taken, ok := errors.AsType[*TakenError](err); ok != (pid == maxDevs) || err != nil && !ok {
-			t.Errorf("dev %d: %v, %v", pid, taken, err)
-		}
+	first, err := Publish(path, Dev{PID: 1, Frontends: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Publish(path, Dev{PID: 2})
+	if taken, ok := errors.AsType[*TakenError](err); !ok || taken.By.PID != 1 || !strings.Contains(err.Error(), "(process 1 at 127.0.0.1:1)") {
+		t.Errorf("the second is told %v", err)
+	}
+	if found, err := Find(path); err != nil || found.PID != 1 {
+		t.Errorf("found %+v, %v", found, err)
+	}
+	if err := first.Withdraw(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Publish(path, Dev{PID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Withdraw(); err != nil {
+		t.Error(err)
 	}
 }
 

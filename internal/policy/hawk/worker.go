@@ -132,17 +132,19 @@ func (w *Worker) behindLong() (first, end int) {
 	if w.Long() == 0 {
 		return 0, 0 // no long work, nothing behind it
 	}
-	n := q.Len()
-	isLong := func(i int) bool { return q.At(i).Class == sched.Long }
-	if !w.RunsLong() {
-		for first < n && !isLong(first) {
-			first++
+	afterLong := w.RunsLong()
+	for i, e := range q.All() {
+		isLong := e.Class == sched.Long
+		switch {
+		case end > first && isLong:
+			return first, end
+		case isLong:
+			afterLong = true
+		case afterLong && end == 0:
+			first, end = i, i+1
+		case afterLong:
+			end = i + 1
 		}
-	}
-	for first < n && isLong(first) {
-		first++
-	}
-	for end = first; end < n && !isLong(end); end++ {
 	}
 	return first, end
 }

@@ -1,6 +1,7 @@
 package probing
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -76,6 +77,23 @@ func (q *Queue) find(i int) (run, at int) {
 func (q *Queue) At(i int) *Entry {
 	run, at := q.find(i)
 	return &q.runs[run].Entries()[at]
+}
+
+// All yields the entries and their places, the head first. The queue may not change
+// meanwhile. It costs a step for each entry, where a loop over At searches the runs for each.
+func (q *Queue) All() iter.Seq2[int, *Entry] {
+	return func(yield func(int, *Entry) bool) {
+		i := 0
+		for run := range q.runs {
+			list := q.runs[run].Entries()
+			for k := range list {
+				if !yield(i, &list[k]) {
+					return
+				}
+				i++
+			}
+		}
+	}
 }
 
 // Changed says that the entry at i has been written to.

@@ -22,8 +22,8 @@ func (d *Distributor) Valid() error {
 // Valid checks the worker's invariants between steps.
 func (w *Worker) Valid() error {
 	long := 0
-	for i := range w.queue.Len() {
-		if w.queue.At(i).Assigned() {
+	for _, e := range w.queue.All() {
+		if e.Assigned() {
 			long++
 		}
 	}

@@ -1,6 +1,10 @@
 package probing
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"slices"
+
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // Rules are in which order a worker serves its queue. The zero value is first
 // come, first served.
@@ -170,10 +174,8 @@ func (w *Worker) refuse(to sched.Addr, m *sched.Message, why sched.Refusal, out 
 
 // assign queues a task of the central scheduler, unless it waits already.
 func (w *Worker) assign(m *sched.Message, out *sched.Actions) {
-	for i := range w.queue.Len() {
-		if w.queue.At(i).ID() == m.AttemptID() {
-			return
-		}
+	if w.waits(m.AttemptID()) {
+		return
 	}
 	w.queue.Push(Entry{First: m.First, Attempt: m.Attempt, Probed: sched.Probed{
 		Job: m.Job, Distributor: m.Distributor, Class: m.Class, Count: m.Count, App: m.App, Estimate: m.Estimate, Arrival: m.Arrival,
@@ -211,14 +213,17 @@ func (w *Worker) kill(m *sched.Message, out *sched.Actions) {
 // forget removes entries from the queue, but not the one for which a task was requested:
 // its answer is in transit.
 func (w *Worker) forget(which func(*Entry) bool) {
-	for i := w.queue.Len() - 1; i >= 0; i-- {
-		e := w.queue.At(i)
+	var found []int
+	for i, e := range w.queue.All() {
 		if (w.asking && i == w.at) || !which(e) {
 			continue
 		}
 		if e.Assigned() {
 			w.long--
 		}
+		found = append(found, i)
+	}
+	for _, i := range slices.Backward(found) {
 		w.queue.Remove(i, i+1)
 		if w.asking && i < w.at {
 			w.at--
@@ -230,8 +235,10 @@ func (w *Worker) forget(which func(*Entry) bool) {
 // worker to serve. They are reservations, and no task is being requested for them.
 func (w *Worker) Withdraw(i, end int) []sched.Probed {
 	list := make([]sched.Probed, 0, end-i)
-	for k := i; k < end; k++ {
-		list = append(list, w.queue.At(k).Probed)
+	for k, e := range w.queue.All() {
+		if k >= i && k < end {
+			list = append(list, e.Probed)
+		}
 	}
 	w.queue.Remove(i, end)
 	if w.asking && i < w.at {
@@ -246,11 +253,13 @@ func (w *Worker) Slot() sched.SlotView { return sched.SlotView{} }
 // Holds reports whether the slot runs the attempt, or that it waits there: assigned by
 // a central scheduler and not started. It looks at the whole queue.
 func (w *Worker) Holds(id sched.AttemptID) bool {
-	if w.busy && w.current == id {
-		return true
-	}
-	for i := range w.queue.Len() {
-		if e := w.queue.At(i); e.Assigned() && e.ID() == id {
+	return w.busy && w.current == id || w.waits(id)
+}
+
+// waits reports whether an assigned task is in the queue.
+func (w *Worker) waits(id sched.AttemptID) bool {
+	for _, e := range w.queue.All() {
+		if e.Assigned() && e.ID() == id {
 			return true
 		}
 	}

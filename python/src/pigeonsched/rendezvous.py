@@ -1,6 +1,6 @@
 """Where the commands of a user find the pigeon dev that the same user runs.
 
-The file dev.json, and dev-2.json of a second one, is alive exactly while the process that wrote it holds a
+The file dev.json is alive exactly while the process that wrote it holds a
 lock on it (cmd/pigeon/rendezvous); this module queries the lock without taking it.
 """
 
@@ -16,9 +16,6 @@ from collections.abc import Mapping
 
 _MAX_BYTES = 64 << 10
 
-# So many of a user's devs take a file: dev.json, dev-2.json, ...
-_MAX_DEVS = 9
-
 
 class NoDevError(Exception):
     """No pigeon dev of this user runs; the text describes what was found instead."""
@@ -32,11 +29,6 @@ class Dev:
     frontends: tuple[str, ...]
     tls_ca: str = ""
     token_file: str = ""
-    session: int = 0
-    home: str = ""
-
-    def __str__(self) -> str:
-        return f"process {self.pid} at {','.join(self.frontends)}"
 
 
 def path(env: Mapping[str, str]) -> str:
@@ -48,36 +40,11 @@ def path(env: Mapping[str, str]) -> str:
 
 
 def find(env: Mapping[str, str]) -> Dev:
-    """Returns the dev of this user: the only one, or of several the one that this shell, or else one of this
-    HOME, has started.
-    """
+    """Returns the dev of this user."""
     if os.name != "posix":
         raise NoDevError("a pigeon dev is found on Linux and macOS only")
-    first = path(env)
-    _check_folder(os.path.dirname(first))
-    devs = []
-    none = None
-    for number in range(1, _MAX_DEVS + 1):
-        try:
-            devs.append(_read(first if number == 1 else f"{first.removesuffix('.json')}-{number}.json"))
-        except NoDevError as e:
-            none = none or e
-    if not devs:
-        assert none is not None
-        raise none
-    if len(devs) == 1:
-        return devs[0]
-    session, home = os.getsid(0), env.get("HOME", "")
-    for own in ([d for d in devs if session and d.session == session], [d for d in devs if home and d.home == home]):
-        if len(own) == 1:
-            return own[0]
-        if own:
-            break
-    raise NoDevError(f"{len(devs)} pigeon dev of this user run, and none is the only one of this shell or HOME: {', '.join(map(str, devs))}; name one of them")
-
-
-def _read(file: str) -> Dev:
-    """Returns the dev that holds the file."""
+    file = path(env)
+    _check_folder(os.path.dirname(file))
     try:
         with open(file, "rb") as f:
             locked = _is_locked(f.fileno())
@@ -88,7 +55,7 @@ def _read(file: str) -> Dev:
         raise NoDevError(f"no pigeon dev of this user runs ({file} was left behind)")
     try:
         found = json.loads(text)
-        return Dev(found["pid"], tuple(found["frontends"]), found.get("tls_ca", ""), found.get("token_file", ""), found.get("session", 0), found.get("home", ""))
+        return Dev(found["pid"], tuple(found["frontends"]), found.get("tls_ca", ""), found.get("token_file", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as e:
         raise NoDevError(f"{file} cannot be read: {e}; it may be starting, try again") from e
 
