@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
-	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Applications are Spark applications in the mix. Each of them runs a small job every few seconds

@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
 )
 
 //go:embed report.md.tmpl

@@ -1,8 +1,8 @@
 package compare
 
 import (
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Comparison is the outcome of a plan.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // expectation is the measurement of a policy in a setting by an independent simulator

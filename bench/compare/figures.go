@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/plot"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Figure is a pair of files, base.svg and base.png.

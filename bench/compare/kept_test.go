@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // keepIn returns a store of runs, with a file in place of the program, that keeps no other one out.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/plot"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // ModelFigures draws the paper's figures 3(a), P_job(0), and 3(b), by T_q, by group size,

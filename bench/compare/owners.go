@@ -5,10 +5,10 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // addAlone adds to the result of a run with a flood what the others get in the same run

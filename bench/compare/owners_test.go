@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // A comparison of a flood also shows what the others get without it, from a run in which only

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Names of the references, in the order of the figures. No policy is below the first; the second is

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/agreement"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 //go:embed report.md.tmpl
@@ -66,7 +66,7 @@ type cellReport struct {
 	Cell                Cell
 	ShortJobs, LongJobs int
 	Tables              []markdown.Table
-	Agreements          []*experiment.Agreement
+	Agreements          []*agreement.Agreement
 }
 
 // CellReports returns the reports of all cells.
@@ -217,10 +217,10 @@ func storage(n int64) string {
 }
 
 // agreements compares each policy's live runs with its simulation.
-func (r *CellResult) agreements() (list []*experiment.Agreement) {
+func (r *CellResult) agreements() (list []*agreement.Agreement) {
 	for _, p := range r.Policies {
 		if len(p.Live) > 0 {
-			list = append(list, &experiment.Agreement{
+			list = append(list, &agreement.Agreement{
 				Title: p.Policy + " on " + r.Cell.Title() + ": live beside simulated", Sim: p.Results[0], Live: p.Live,
 			})
 		}

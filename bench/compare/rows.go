@@ -3,7 +3,7 @@ package compare
 import (
 	"math"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Row is one figure of one policy, or reference, on one cell.

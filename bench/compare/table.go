@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 

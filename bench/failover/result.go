@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Result is what "pigeon bench failover" prints; times in seconds.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Result is what "pigeon bench fair" prints. Figures of several runs are medians.

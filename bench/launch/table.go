@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Measure is one row of the table of speed and memory: a command that prints one

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
 )
 
 //go:embed report.md.tmpl

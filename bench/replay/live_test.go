@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // TestLiveFigures: tasks a second are those of completed jobs, up to the last completion; a task of

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 )
 

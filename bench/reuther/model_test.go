@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"pgregory.net/rapid"
 )
 

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Row is a measure with the values of its repetitions.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Trips that one repetition measures: as many as the plugin's metrics remember.

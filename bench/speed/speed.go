@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 )
 

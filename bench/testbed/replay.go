@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // replayJobs are the jobs that are replayed to see that it works, and replaySpeedup by how much

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // builder builds a recording from the events of a history.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 )
 
 // shown reads a page's data back.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Bounds of a page; each refusal names the one it met.

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // Verbs say in one form what they take when that is not named, or a script's variable for it is not
@@ -23,7 +25,7 @@ func TestArgumentsAreNamed(t *testing.T) {
 		for i := range list {
 			list[i] = strings.TrimPrefix(list[i], "EMPTY")
 		}
-		if code, out, errs := pigeon(t, list...); code != exitUsage || out != "" || !strings.HasPrefix(errs, "pigeon: "+want) {
+		if code, out, errs := pigeon(t, list...); code != cli.ExitUsage || out != "" || !strings.HasPrefix(errs, "pigeon: "+want) {
 			t.Errorf("pigeon %s: status %d, %s%s, want %q", args, code, out, errs, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // failsOnce is a program whose first attempt writes a line, waits for the file "seen" and fails, and whose
@@ -30,7 +31,7 @@ func TestOutputsOfTwoAttempts(t *testing.T) {
 			want := 3
 			if verb == "logs" {
 				job := succeed(t, "submit", "--retries", "1", "--", "sh", "-c", failsOnce(dir))
-				arguments, want = []string{"logs", "-f", job}, exitFailed
+				arguments, want = []string{"logs", "-f", job}, cli.ExitFailed
 			}
 			cmd := exec.Command(os.Args[0], arguments...)
 			var errs strings.Builder
@@ -96,7 +97,7 @@ func TestRunReportsLostOutputOfAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = r.Wait() // its status is compared below
-	if got := r.ProcessState.ExitCode(); got != exitFailed || !strings.Contains(r.errs.String(), "its output could not be read") {
+	if got := r.ProcessState.ExitCode(); got != cli.ExitFailed || !strings.Contains(r.errs.String(), "its output could not be read") {
 		t.Errorf("status %d: %q, %s", got, r.out.String(), r.errs.String())
 	}
 }

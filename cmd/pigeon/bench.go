@@ -10,12 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/launch"
-	"github.com/pigeon-sched/pigeon/bench/markdown"
-	"github.com/pigeon-sched/pigeon/bench/measure"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ import (
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "bench",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Measure the scheduler itself: delay from submit to start, launch rate",
 		Long: `Measures the scheduler on a cluster of its own on this machine, journal on, or on
 a running one. On a cluster in one process the client's share of processor and memory
@@ -86,7 +87,7 @@ func (f *benchFlags) on(ctx context.Context, history bool, measure func(c *local
 	}
 	spec, err := f.spec()
 	if err != nil {
-		return wrongUse(err)
+		return cli.AsUsageError(err)
 	}
 	spec.History = history
 	c, err := local.Start(ctx, spec)
@@ -103,31 +104,31 @@ func benchLatency() *cobra.Command {
 		Example: `  pigeon bench latency
   pigeon bench latency --backend exec                    a real process for each task
   pigeon bench latency --samples 10000 --isolation process -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	f := addBenchFlags(cmd, 12)
 	samples := cmd.Flags().Int("samples", 2000, "tasks that are measured")
 	backend := cmd.Flags().String("backend", string(api.BackendSleep), backendsOfBench)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkBackend(api.Backend(*backend)); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if *samples < 1 || *samples > 10_000_000 {
-			return wrongUse(fmt.Errorf("--samples %d is outside 1 to 10000000", *samples))
+			return cli.AsUsageError(fmt.Errorf("--samples %d is outside 1 to 10000000", *samples))
 		}
-		show := newProgress(cmd.ErrOrStderr())
+		show := cli.NewProgress(cmd.ErrOrStderr())
 		return f.on(cmd.Context(), true, func(c *local.Cluster, frontends []string) error {
 			r, err := launch.Latency(cmd.Context(), launch.LatencyOptions{
 				Cluster: c, Frontend: frontends[0], Backend: api.Backend(*backend), Samples: *samples, Workers: f.workers,
-				Progress: func(done int) { show.linef("%d of %d tasks", done, *samples) },
+				Progress: func(done int) { show.Linef("%d of %d tasks", done, *samples) },
 			})
-			show.clear()
+			show.Clear()
 			if err != nil {
 				return err
 			}
-			if *output == outputJSON {
-				return writeJSON(cmd.OutOrStdout(), r)
+			if *output == cli.OutputJSON {
+				return cli.WriteJSON(cmd.OutOrStdout(), r)
 			}
 			printLatency(cmd.OutOrStdout(), r)
 			return nil
@@ -157,9 +158,9 @@ func benchLaunch() *cobra.Command {
 		Example: `  pigeon bench launch                                    zero-length sleeps
   pigeon bench launch --backend exec --tasks 2000 --workers 48
   pigeon bench launch --duration 1s --workers 12000 --tasks 100000 -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	f := addBenchFlags(cmd, 120)
 	fs := cmd.Flags()
 	var o launch.RateOptions
@@ -172,10 +173,10 @@ func benchLaunch() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		o.Backend = api.Backend(backend)
 		if err := checkRate(&o); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
-		show := newProgress(cmd.ErrOrStderr())
-		o.Progress = func(done int) { show.linef("%d of %d tasks", done, o.Tasks) }
+		show := cli.NewProgress(cmd.ErrOrStderr())
+		o.Progress = func(done int) { show.Linef("%d of %d tasks", done, o.Tasks) }
 		return f.on(cmd.Context(), false, func(c *local.Cluster, frontends []string) error {
 			o.Workers = f.workers
 			var usage func() (local.Usage, error)
@@ -187,12 +188,12 @@ func benchLaunch() *cobra.Command {
 				}
 			}
 			r, err := launch.Rate(cmd.Context(), frontends, o, usage)
-			show.clear()
+			show.Clear()
 			if err != nil {
 				return err
 			}
-			if *output == outputJSON {
-				err = writeJSON(cmd.OutOrStdout(), r)
+			if *output == cli.OutputJSON {
+				err = cli.WriteJSON(cmd.OutOrStdout(), r)
 			} else {
 				printRate(cmd.OutOrStdout(), r)
 			}
@@ -256,17 +257,17 @@ func benchTable() *cobra.Command {
 own, and prints their medians and spreads as a table of Markdown. What the table does
 not have, go test -bench measures: make bench does both.`,
 		Example: "  pigeon bench table --runs 5 > table.md",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
 	runs := cmd.Flags().Int("runs", 5, "of every measure")
 	only := cmd.Flags().String("only", "", "measures whose name holds this")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkRuns(*runs); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		measures := slices.DeleteFunc(launch.Measures(), func(m launch.Measure) bool { return !strings.Contains(m.Name, *only) })
 		if len(measures) == 0 {
-			return wrongUse(fmt.Errorf("--only %q: no measure's name holds it", *only))
+			return cli.AsUsageError(fmt.Errorf("--only %q: no measure's name holds it", *only))
 		}
 		rows, err := launch.Run(cmd.Context(), []string{"/proc/self/exe"}, measures, *runs, func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) })
 		if err != nil {

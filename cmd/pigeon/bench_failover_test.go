@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/failover"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // One failure of each kind that needs no standbys, on real processes: each pause ends and is measured.
@@ -18,7 +19,7 @@ func TestBenchFailover(t *testing.T) {
 	const kinds = "process-killed,node-lost,frontend-restart,master-restart"
 	code, stdout, stderr := pigeon(t, "bench", "failover", "--runs", "1", "--kinds", kinds, "-o", "json")
 	var r failover.Result
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != cli.ExitDone {
 		t.Fatalf("status %d, %v\n%s\n%s", code, err, stdout, stderr)
 	}
 	if len(r.Kinds) != 4 || len(r.LeftOut) != 0 {
@@ -39,7 +40,7 @@ func TestBenchRolling(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := pigeon(t, "bench", "rolling", "--groups", "1", "--nodes", "2", "--frontends", "1", "--standbys=false", "--longest", "3s", "--quiet", "4s", "-o", "json")
 	var r failover.RollingResult
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != cli.ExitDone {
 		t.Fatalf("status %d, %v\n%s\n%s", code, err, stdout, stderr)
 	}
 	if r.Restarts != 1+1+1+2 || r.Jobs == 0 || r.Failed != 0 || r.Lost != 0 || r.QuietP99 <= 0 || r.RestartP99 <= 0 {
@@ -53,12 +54,12 @@ func TestBenchFailoverThatFailsApart(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := pigeon(t, "bench", "failover", "--runs", "1", "--kinds", "master-partition", "--data", "/dev/null/x", "-o", "json")
 	if strings.Contains(stdout, "may not make network namespaces here") {
-		if code != exitFailed || !strings.Contains(stderr, "no kind of failure could be measured here") {
+		if code != cli.ExitFailed || !strings.Contains(stderr, "no kind of failure could be measured here") {
 			t.Errorf("status %d of a command that measured nothing\n%s", code, stderr)
 		}
 		t.Skip("this test needs network namespaces: " + stdout)
 	}
-	if code != exitFailed || !strings.Contains(stdout, "ended with status 1") || !strings.Contains(stderr, "/dev/null: not a directory") || !strings.Contains(stderr, "master-partition could not be measured") {
+	if code != cli.ExitFailed || !strings.Contains(stdout, "ended with status 1") || !strings.Contains(stderr, "/dev/null: not a directory") || !strings.Contains(stderr, "master-partition could not be measured") {
 		t.Errorf("status %d\n%s\n%s", code, stdout, stderr)
 	}
 }

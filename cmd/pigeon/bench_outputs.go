@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/bench/outputs"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func benchOutputs() *cobra.Command {
@@ -19,9 +20,9 @@ its removal is reported, because the node keeps --log-limit in all. The exit sta
 a task failed or an output was cut.`,
 		Example: `  pigeon bench outputs                        10,000 tasks of 10 MB: 100 GB are written
   pigeon bench outputs --tasks 200 -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o outputs.Options
 	fs := cmd.Flags()
 	fs.IntVar(&o.Tasks, "tasks", 10_000, "tasks in all")
@@ -32,12 +33,12 @@ a task failed or an output was cut.`,
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the choice of these")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := o.Check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
-		show := newProgress(cmd.ErrOrStderr())
-		o.Progress = func(ended int) { show.linef("%d of %d tasks have ended", ended, o.Tasks) }
+		show := cli.NewProgress(cmd.ErrOrStderr())
+		o.Progress = func(ended int) { show.Linef("%d of %d tasks have ended", ended, o.Tasks) }
 		r, err := outputs.Run(cmd.Context(), o)
-		show.clear()
+		show.Clear()
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/outputs"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // Tasks that write more in all than the node keeps: all complete, the folder stays near the limit,
@@ -17,7 +18,7 @@ func TestBenchOutputs(t *testing.T) {
 	const limit, each, slots = 200_000_000, 10_000_000, 4
 	code, stdout, stderr := pigeon(t, "bench", "outputs", "--tasks", "100", "--slots", "4", "--log-limit", "200000000", "--read", "100", "-o", "json")
 	var r outputs.Result
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != cli.ExitDone {
 		t.Fatalf("status %d, %v\n%s\n%s", code, err, stdout, stderr)
 	}
 	if r.Tasks != 100 || r.Failed != 0 || r.Cut != 0 || r.Whole+r.Removed != r.Checked || r.Checked != 100 {
@@ -33,7 +34,7 @@ func TestBenchOutputs(t *testing.T) {
 
 func TestBenchOutputsRefusals(t *testing.T) {
 	for _, flag := range []string{"--tasks=0", "--bytes=-1", "--slots=0", "--log-limit=0", "--read=-1"} {
-		if code, _, stderr := pigeon(t, "bench", "outputs", flag); code != exitUsage {
+		if code, _, stderr := pigeon(t, "bench", "outputs", flag); code != cli.ExitUsage {
 			t.Errorf("%s: status %d, %s", flag, code, stderr)
 		}
 	}

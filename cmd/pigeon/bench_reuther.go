@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/reuther"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -32,9 +33,9 @@ are not installed are left out, and named; "make peers" installs what there is.`
 		Example: `  pigeon bench reuther                                  a quarter of an hour
   pigeon bench reuther --peers floor,pigeon --durations 0s --rounds 5
   pigeon bench reuther --work 5s --durations 100ms,1s --rounds 1 --out out/reuther`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	fs := cmd.Flags()
 	plan := reuther.Plan{}
 	fs.IntVar(&plan.Slots, "slots", 64, "slots, P")
@@ -54,20 +55,20 @@ are not installed are left out, and named; "make peers" installs what there is.`
 		for _, text := range *durations {
 			t, err := time.ParseDuration(text)
 			if err != nil {
-				return wrongUse(fmt.Errorf("--durations: %q is no duration; write 100ms or 1s", text))
+				return cli.AsUsageError(fmt.Errorf("--durations: %q is no duration; write 100ms or 1s", text))
 			}
 			plan.Durations = append(plan.Durations, t)
 		}
 		if err := plan.Check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		list, err := reutherPeers(*peers, options)
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
-		show := newProgress(cmd.ErrOrStderr())
-		r, err := reuther.Run(cmd.Context(), plan, list, func(what string) { show.linef("%s", what) })
-		show.clear()
+		show := cli.NewProgress(cmd.ErrOrStderr())
+		r, err := reuther.Run(cmd.Context(), plan, list, func(what string) { show.Linef("%s", what) })
+		show.Clear()
 		if err != nil {
 			return err
 		}
@@ -82,8 +83,8 @@ are not installed are left out, and named; "make peers" installs what there is.`
 				return err
 			}
 		}
-		if *output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), r)
+		if *output == cli.OutputJSON {
+			return cli.WriteJSON(cmd.OutOrStdout(), r)
 		}
 		return r.WriteText(cmd.OutOrStdout())
 	}

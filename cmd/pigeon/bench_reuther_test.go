@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // A peer or a duration that is given twice would be measured once, or be two rows of one name.
@@ -15,7 +17,7 @@ func TestReutherRefusesRepetitions(t *testing.T) {
 		"--peers floor --durations 1x":             `"1x" is no duration`,
 	} {
 		words := append([]string{"bench", "reuther", "--slots", "1", "--rounds", "1", "--zero", "1", "--work", "100ms"}, strings.Fields(args)...)
-		if code, stdout, stderr := pigeon(t, words...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+		if code, stdout, stderr := pigeon(t, words...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon bench reuther %s: status %d, want %q\n%s\n%s", args, code, want, stdout, stderr)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // TestBenchOfARunningCluster: what is not known of a running cluster is not printed as a number.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/check"
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
@@ -26,9 +27,9 @@ that repeats it, and the exit status is then 1.`,
 		Example: `  pigeon bench faults                                   a minute, all policies
   pigeon bench faults --for 0 --total 10000000
   pigeon bench faults --policy kairos --fault-kinds all`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o check.Options
 	var kinds string
 	fs := cmd.Flags()
@@ -41,14 +42,14 @@ that repeats it, and the exit status is then 1.`,
 	fs.IntVar(&o.Most, "violations", 10, "begin no run after this many violations; 0 for no limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkCampaign(&o, kinds); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		o.Found = func(v check.Violation) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "policy %s, seed %d: %s\n  %s\n", v.Policy, v.Seed, v.What, v.Command)
 		}
 		r, err := check.Run(cmd.Context(), o)
 		if r == nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if err := errors.Join(err, printCampaign(cmd.OutOrStdout(), *output, r)); err != nil {
 			return err
@@ -83,9 +84,9 @@ func checkCampaign(o *check.Options, kinds string) (err error) {
 	return nil
 }
 
-func printCampaign(out io.Writer, format outputFormat, r *check.Result) error {
-	if format == outputJSON {
-		return writeJSON(out, r)
+func printCampaign(out io.Writer, format cli.OutputFormat, r *check.Result) error {
+	if format == cli.OutputJSON {
+		return cli.WriteJSON(out, r)
 	}
 	return r.Write(out, launch.Machine())
 }

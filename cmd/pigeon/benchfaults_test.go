@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/check"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestBenchFaults(t *testing.T) {
@@ -18,11 +19,11 @@ func TestBenchFaults(t *testing.T) {
 		"--for 0": "--total", "--fault-kinds los": "loss", "--policy pigoen": "pigeon", "--fault-time 0s": "--fault-time", "--total -1": "--total",
 		"--for 0 --total 5 --fault-kinds drift": "--total 5 would never be reached", "--policy hawk --policy hawk": `"hawk" is given twice`,
 	} {
-		if code, _, stderr := pigeon(t, append([]string{"bench", "faults"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("pigeon bench faults %s: status %d, want %d and %q\n%s", args, code, exitUsage, want, stderr)
+		if code, _, stderr := pigeon(t, append([]string{"bench", "faults"}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon bench faults %s: status %d, want %d and %q\n%s", args, code, cli.ExitUsage, want, stderr)
 		}
 	}
-	if code, _, stderr := pigeon(t, "bench", "faults", "--for", "1ns"); code != exitFailed || !strings.Contains(stderr, "no run was made within --for 1ns") {
-		t.Errorf("status %d of a command that checked nothing, want %d\n%s", code, exitFailed, stderr)
+	if code, _, stderr := pigeon(t, "bench", "faults", "--for", "1ns"); code != cli.ExitFailed || !strings.Contains(stderr, "no run was made within --for 1ns") {
+		t.Errorf("status %d of a command that checked nothing, want %d\n%s", code, cli.ExitFailed, stderr)
 	}
 }

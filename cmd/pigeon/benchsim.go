@@ -6,6 +6,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/speed"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -15,25 +16,25 @@ func benchSim() *cobra.Command {
 		Short: "Measure the simulator: time and memory of every policy, as Markdown",
 		Example: `  pigeon bench sim --traces ../shared/traces
   pigeon bench sim --runs 5 > speed.md`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
 	traces := cmd.Flags().String("traces", ".", "folder of ngo_90.tr and goog_sub.tr")
 	runs := cmd.Flags().Int("runs", 3, "runs of each; the median counts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkRuns(*runs); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		measures, err := speed.Measures(*traces)
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		program, err := os.Executable()
 		if err != nil {
 			return fmt.Errorf("this program cannot be found, to run it again: %w", err)
 		}
-		show := newProgress(cmd.ErrOrStderr())
-		rows, err := speed.Run(cmd.Context(), []string{program}, measures, *runs, func(s string) { show.linef("%s", s) })
-		show.clear()
+		show := cli.NewProgress(cmd.ErrOrStderr())
+		rows, err := speed.Run(cmd.Context(), []string{program}, measures, *runs, func(s string) { show.Linef("%s", s) })
+		show.Clear()
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/spark"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +25,7 @@ alongside a long job (sharing), and alongside 10,000 short tasks of another pers
   pigeon bench spark --only waves,trip --repeats 5
   pigeon bench spark --only people
   pigeon bench spark --only waves --variant spark.pigeon.lease=false`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
 	fs := cmd.Flags()
 	var o spark.Options
@@ -36,10 +37,10 @@ alongside a long job (sharing), and alongside 10,000 short tasks of another pers
 	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs (default: a temporary one, removed at the end unless something fails)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := checkBenchSpark(&o); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if err := findBenchSpark(cmd, &o); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if o.Dir == "" {
 			if o.Dir, err = os.MkdirTemp("", "pigeon-bench-spark-"); err != nil {

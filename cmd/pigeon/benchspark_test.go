@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestBenchSparkRefusals(t *testing.T) {
@@ -10,8 +12,8 @@ func TestBenchSparkRefusals(t *testing.T) {
 		"--repeats 0": "outside 1 to 100", "--only waves,speed": `"speed": there is no such part`,
 		"--variant lease=false": "is not spark.KEY=VALUE", "more": "more",
 	} {
-		if code, stdout, stderr := pigeon(t, append([]string{"bench", "spark"}, strings.Fields(args)...)...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("pigeon bench spark %s: status %d, want %d and %q\n%s\n%s", args, code, exitUsage, want, stdout, stderr)
+		if code, stdout, stderr := pigeon(t, append([]string{"bench", "spark"}, strings.Fields(args)...)...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon bench spark %s: status %d, want %d and %q\n%s\n%s", args, code, cli.ExitUsage, want, stdout, stderr)
 		}
 	}
 }

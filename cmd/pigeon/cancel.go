@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
@@ -13,16 +14,16 @@ import (
 func cancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cancel JOB|APPLICATION...",
-		GroupID: groupJobs,
+		GroupID: cli.GroupJobs,
 		Short:   "Cancel jobs: drop their queued tasks and kill their running ones",
 		Long: `Cancels jobs: drops their queued tasks and kills their running ones. A job that has
 ended stays as it is. An application with executors of its own, such as one of Spark, is
 stopped: its executors end, and its driver receives the reason.`,
 		Example:           "  pigeon cancel JOB\n  pigeon cancel JOB -o json\n  pigeon cancel APPLICATION",
-		Args:              namesAtLeastOne("job"),
+		Args:              cli.NamesAtLeastOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, jobs []string) error {
 		return ordering(cmd, func(c *clusterClient) error {
@@ -39,7 +40,7 @@ stopped: its executors end, and its driver receives the reason.`,
 	return cmd
 }
 
-func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFormat) error {
+func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output cli.OutputFormat) error {
 	var s api.Status
 	_, err := c.Of(cmd.Context(), job, func(ctx context.Context, f *frontends.Frontend) (err error) {
 		s, err = f.Cancel(ctx, job)
@@ -48,15 +49,15 @@ func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output outputFo
 	if err != nil {
 		return err
 	}
-	if output == outputJSON {
-		return writeJSON(cmd.OutOrStdout(), &s)
+	if output == cli.OutputJSON {
+		return cli.WriteJSON(cmd.OutOrStdout(), &s)
 	}
 	if s.App == job && s.State == api.StateCancelled {
-		err = printTo(cmd.OutOrStdout(), "application %s is asked to end; its executors (%d) are stopped\n", job, s.Running)
+		err = cli.PrintTo(cmd.OutOrStdout(), "application %s is asked to end; its executors (%d) are stopped\n", job, s.Running)
 	} else if s.State == api.StateCancelled {
-		err = printTo(cmd.OutOrStdout(), "%s is cancelled; %d of its %s had ended\n", job, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
+		err = cli.PrintTo(cmd.OutOrStdout(), "%s is cancelled; %d of its %s had ended\n", job, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
 	} else {
-		err = printTo(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)
+		err = cli.PrintTo(cmd.OutOrStdout(), "%s had ended before: %s\n", job, s.State)
 	}
 	return err
 }

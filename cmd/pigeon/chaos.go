@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -52,9 +53,9 @@ and histories is kept then.`,
   pigeon bench chaos --seed 7 --faults 31 -o json      the first 31 faults of a programme
   pigeon bench chaos --binary /opt/pigeon/bin/pigeon   daemons of another version
   pigeon bench chaos --report out/chaos/results.jsonl  the page from results`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	f, fs := &chaosFlags{}, cmd.Flags()
 	f.define(fs)
 	report := fs.StringSlice("report", nil, "instead of a run, print the page of results: files with what -o json printed")
@@ -66,7 +67,7 @@ and histories is kept then.`,
 		if *again != "" {
 			r, err := chaos.Again(*again)
 			if err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 			return f.print(cmd.OutOrStdout(), *output, r)
 		}
@@ -75,7 +76,7 @@ and histories is kept then.`,
 			f.Spark = &chaos.Applications{Count: f.spark}
 		}
 		if err := f.Check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		return f.run(cmd, *output)
 	}
@@ -99,7 +100,7 @@ func (f *chaosFlags) define(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Dir, "data", "", "folder that is kept (default: a temporary one, removed at the end unless something was found)")
 }
 
-func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
+func (f *chaosFlags) run(cmd *cobra.Command, output cli.OutputFormat) error {
 	for flag, program := range map[string]*string{"--binary": &f.Binary, "--beside": &f.Beside} {
 		if *program == "" {
 			continue
@@ -109,7 +110,7 @@ func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
 			_, err = os.Stat(path)
 		}
 		if err != nil {
-			return wrongUse(fmt.Errorf("%s: %w; nothing was started", flag, err))
+			return cli.AsUsageError(fmt.Errorf("%s: %w; nothing was started", flag, err))
 		}
 		*program = path
 	}
@@ -118,7 +119,7 @@ func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
 		status, there, err := network.Enter(ctx, os.Args[1:], cmd.OutOrStdout(), log)
 		switch {
 		case there && status != 0:
-			return silentError{status}
+			return cli.SilentError{Code: status}
 		case there:
 			return nil
 		case err != nil:
@@ -129,7 +130,7 @@ func (f *chaosFlags) run(cmd *cobra.Command, output outputFormat) error {
 }
 
 // here runs in this process's network.
-func (f *chaosFlags) here(ctx context.Context, out, log io.Writer, output outputFormat) (err error) {
+func (f *chaosFlags) here(ctx context.Context, out, log io.Writer, output cli.OutputFormat) (err error) {
 	temporary := f.Dir == ""
 	if temporary {
 		f.Dir, err = os.MkdirTemp("", "pigeon-chaos-")
@@ -159,9 +160,9 @@ func (f *chaosFlags) here(ctx context.Context, out, log io.Writer, output output
 }
 
 // print prints a result; findings are a failure.
-func (f *chaosFlags) print(out io.Writer, output outputFormat, r *chaos.Result) (err error) {
-	if output == outputJSON {
-		err = writeJSON(out, r)
+func (f *chaosFlags) print(out io.Writer, output cli.OutputFormat, r *chaos.Result) (err error) {
+	if output == cli.OutputJSON {
+		err = cli.WriteJSON(out, r)
 	} else {
 		chaos.Print(out, r)
 	}
@@ -171,7 +172,7 @@ func (f *chaosFlags) print(out io.Writer, output outputFormat, r *chaos.Result) 
 // failedIf returns exit status 1 for a failure that the output has named.
 func failedIf(failed bool) error {
 	if failed {
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return nil
 }

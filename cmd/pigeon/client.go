@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -85,18 +86,18 @@ type clusterClient struct {
 func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	cfg, err := findCluster(cmd)
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	security, err := cfg.open(cfg.Frontend)
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	c, err := dialCluster(frontends.Options{
 		Addresses: cfg.Frontend, Timeout: cfg.Timeout, Retry: cfg.RetryFor, Security: security,
-		Say: func(line string) { _ = printTo(cmd.ErrOrStderr(), "pigeon: %s\n", line) },
+		Say: func(line string) { _ = cli.PrintTo(cmd.ErrOrStderr(), "pigeon: %s\n", line) },
 	})
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	c.proof = cfg.proof(cfg.Frontend)
 	return c, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/hosts"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ import (
 func clusterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cluster",
-		GroupID: groupCluster,
+		GroupID: cli.GroupCluster,
 		Short:   "Install a cluster on hosts over ssh, show, upgrade and remove it",
 		Long: `Installs a cluster on the hosts of a host inventory, a YAML file that names them and the
 daemons that each of them runs (docs/deploy.md). 'plan' checks it and writes each host's
@@ -31,7 +32,7 @@ files into a folder; 'apply' brings them to the hosts over ssh and starts the da
 
 ssh is the program of that name: a user's own ~/.ssh/config, agent and known_hosts hold. What
 is done stays done: a command that failed on some hosts is repeated.`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
 	cmd.AddCommand(clusterPlan(), clusterApply(), clusterUpgrade(), clusterStatus(), clusterRemove(), clusterReady(), clusterAnswer())
 	return cmd
@@ -43,12 +44,12 @@ type planFlags struct {
 	program  string
 	parallel int
 	only     []string // hosts; empty: all
-	output   *outputFormat
+	output   *cli.OutputFormat
 	say      func(line string)
 }
 
 func addPlanFlags(cmd *cobra.Command) *planFlags {
-	f := &planFlags{output: addOutput(cmd)}
+	f := &planFlags{output: cli.AddOutputFlag(cmd)}
 	f.say = func(line string) { sayTo(cmd.ErrOrStderr())(line) } // the command has its streams when it runs
 	cmd.Flags().StringVar(&f.out, "out", "", "folder of the plan; it also has the authority, whose key nobody else must read (default CLUSTER-plan beside the inventory)")
 	return f
@@ -66,7 +67,7 @@ func (f *planFlags) addHostFlags(cmd *cobra.Command) *planFlags {
 func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 	inv, err := hosts.Read(file)
 	if err != nil {
-		return nil, nil, wrongUse(err)
+		return nil, nil, cli.AsUsageError(err)
 	}
 	f.out = cmp.Or(f.out, filepath.Join(filepath.Dir(file), inv.Cluster+"-plan"))
 	unlock, err := clusters.Lock(f.out)
@@ -79,10 +80,10 @@ func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 		return nil, nil, err // the disk is full, say: the inventory may be right
 	}
 	if err != nil {
-		return nil, nil, wrongUse(err)
+		return nil, nil, cli.AsUsageError(err)
 	}
 	if err := p.KeepsReplicas(f.out); err != nil {
-		return nil, nil, wrongUse(err)
+		return nil, nil, cli.AsUsageError(err)
 	}
 	former := p.Former(f.out)
 	changed, err := p.Write(f.out)
@@ -95,7 +96,7 @@ func (f *planFlags) plan(file string) (*clusters.Plan, []string, error) {
 // open makes the plan and prepares to work on its hosts.
 func (f *planFlags) open(cmd *cobra.Command, file string) (*clusters.Cluster, error) {
 	if f.parallel < 1 {
-		return nil, wrongUse(fmt.Errorf("--parallel is %d; use 1 or more", f.parallel))
+		return nil, cli.AsUsageError(fmt.Errorf("--parallel is %d; use 1 or more", f.parallel))
 	}
 	p, _, err := f.plan(file)
 	if err != nil {
@@ -103,7 +104,7 @@ func (f *planFlags) open(cmd *cobra.Command, file string) (*clusters.Cluster, er
 	}
 	if len(f.only) > 0 {
 		if p, err = p.Only(f.only); err != nil {
-			return nil, wrongUse(err)
+			return nil, cli.AsUsageError(err)
 		}
 	}
 	if f.program == "" {
@@ -113,7 +114,7 @@ func (f *planFlags) open(cmd *cobra.Command, file string) (*clusters.Cluster, er
 	}
 	program, err := clusters.OpenProgram(cmd.Context(), f.program)
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	return clusters.Open(p, clusters.Options{Program: program, Parallel: f.parallel, Say: sayTo(cmd.ErrOrStderr())})
 }
@@ -138,7 +139,7 @@ security: tls the folder authority has the cluster's own authority, which issues
 for each daemon; certificates are kept until a month before their end. The same inventory
 gives the same files. Nothing is sent to the hosts.`,
 		Example: "  pigeon cluster plan inventory.yaml\n  pigeon cluster plan inventory.yaml --out plan && git -C plan diff",
-		Args:    namesOne("host inventory"),
+		Args:    cli.NamesOne("host inventory"),
 	}
 	f := addPlanFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -147,8 +148,8 @@ gives the same files. Nothing is sent to the hosts.`,
 			return err
 		}
 		result := plannedCluster{Cluster: p.Inventory.Cluster, Hosts: len(p.Hosts), Folder: f.out, Changed: append([]string{}, changed...)}
-		if *f.output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), result)
+		if *f.output == cli.OutputJSON {
+			return cli.WriteJSON(cmd.OutOrStdout(), result)
 		}
 		for _, path := range changed {
 			fmt.Fprintln(cmd.OutOrStdout(), path)
@@ -179,7 +180,7 @@ func changes(n int, of string) string {
 
 // hostsVerb makes a verb that works on the hosts of an inventory.
 func hostsVerb(use, short, long, example string, work func(ctx context.Context, c *clusters.Cluster) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use + " INVENTORY", Short: short, Long: long, Example: example, Args: namesOne("host inventory")}
+	cmd := &cobra.Command{Use: use + " INVENTORY", Short: short, Long: long, Example: example, Args: cli.NamesOne("host inventory")}
 	f := addPlanFlags(cmd).addHostFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if list := cmd.Flags().Lookup(hostFlag); list != nil { // of the verbs that have it
@@ -195,10 +196,10 @@ func hostsVerb(use, short, long, example string, work func(ctx context.Context, 
 		err = errors.Join(err, c.Close())
 		if err != nil && cmd.Context().Err() != nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "interrupted; what is done stays done, and the same command goes on from there")
-			err = silentError{exitInterrupted}
+			err = cli.SilentError{Code: cli.ExitInterrupted}
 		}
-		if *f.output == outputJSON {
-			return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), results))
+		if *f.output == cli.OutputJSON {
+			return errors.Join(err, cli.WriteAllJSON(cmd.OutOrStdout(), results))
 		}
 		return errors.Join(err, printHosts(cmd.OutOrStdout(), results, time.Since(began)))
 	}
@@ -259,7 +260,7 @@ cluster: delete their entries from the inventory then, and apply it.`,
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !yes {
-			return wrongUse(errors.New("this removes all jobs, journals and outputs of the cluster from its hosts; say --yes to do it, and --keep-data to keep /var/lib/pigeon"))
+			return cli.AsUsageError(errors.New("this removes all jobs, journals and outputs of the cluster from its hosts; say --yes to do it, and --keep-data to keep /var/lib/pigeon"))
 		}
 		return work(cmd, args)
 	}
@@ -305,7 +306,7 @@ func clusterAnswer() *cobra.Command {
 
 // printHosts prints the hosts, those that failed below with why.
 func printHosts(out io.Writer, results []clusters.HostResult, took time.Duration) error {
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "HOST\tSTATE\tDAEMONS\tCHANGES")
 	count := map[string]int{}
 	var order []string

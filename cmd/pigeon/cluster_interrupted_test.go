@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // stopWriter presses Ctrl-C when a daemon is about to be stopped.
@@ -45,7 +47,7 @@ printf 'system Linux x86_64\nprogram pigeon-1\nmanifest\n{"cluster": "c", "host"
 	var out bytes.Buffer
 	errs := &stopWriter{interrupt: interrupt}
 	code := run(ctx, []string{"cluster", "remove", "--yes", inventory}, strings.NewReader(""), &out, errs)
-	if code != exitInterrupted || !strings.HasSuffix(errs.String(), "interrupted; what is done stays done, and the same command goes on from there\n") || !strings.Contains(out.String(), "1 failed") {
+	if code != cli.ExitInterrupted || !strings.HasSuffix(errs.String(), "interrupted; what is done stays done, and the same command goes on from there\n") || !strings.Contains(out.String(), "1 failed") {
 		t.Errorf("status %d: %s%s", code, out.String(), errs.String())
 	}
 }

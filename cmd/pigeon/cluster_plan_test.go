@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
@@ -62,7 +63,7 @@ func TestPlanUnchanged(t *testing.T) {
 	var out, errs bytes.Buffer
 	for range 2 {
 		out.Reset()
-		if code := run(t.Context(), []string{"cluster", "plan", file, "-o", "json"}, strings.NewReader(""), &out, &errs); code != exitDone {
+		if code := run(t.Context(), []string{"cluster", "plan", file, "-o", "json"}, strings.NewReader(""), &out, &errs); code != cli.ExitDone {
 			t.Fatalf("status %d, %s", code, &errs)
 		}
 	}
@@ -78,10 +79,10 @@ func TestPlanLeavesAHostOut(t *testing.T) {
 		var errs bytes.Buffer
 		return run(t.Context(), append([]string{"cluster"}, args...), strings.NewReader(""), io.Discard, &errs), errs.String()
 	}
-	if code, errs := plan("plan", file); code != exitDone || errs != "" {
+	if code, errs := plan("plan", file); code != cli.ExitDone || errs != "" {
 		t.Fatalf("status %d, %s", code, errs)
 	}
-	if code, errs := plan("remove", file, "--host", "m9", "--yes"); code != exitUsage || !strings.Contains(errs, `finding host "m9"`) {
+	if code, errs := plan("remove", file, "--host", "m9", "--yes"); code != cli.ExitUsage || !strings.Contains(errs, `finding host "m9"`) {
 		t.Errorf("without that host: status %d, %s", code, errs)
 	}
 	text, err := os.ReadFile(file)
@@ -91,7 +92,7 @@ func TestPlanLeavesAHostOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, errs := plan("plan", file); code != exitDone || !strings.Contains(errs, `host "n" is not in the inventory any more`) {
+	if code, errs := plan("plan", file); code != cli.ExitDone || !strings.Contains(errs, `host "n" is not in the inventory any more`) {
 		t.Errorf("status %d, %s", code, errs)
 	}
 }
@@ -107,10 +108,10 @@ func TestPlanKeepsReplicas(t *testing.T) {
 		var errs bytes.Buffer
 		return run(t.Context(), []string{"cluster", "plan", file}, strings.NewReader(""), io.Discard, &errs), errs.String()
 	}
-	if code, errs := plan(inventory); code != exitDone {
+	if code, errs := plan(inventory); code != cli.ExitDone {
 		t.Fatalf("status %d, %s", code, errs)
 	}
-	if code, errs := plan(strings.ReplaceAll(inventory, "{1-3}", "{2-4}")); code != exitUsage || !strings.Contains(errs, `the NATS server of host "m1" is left out`) {
+	if code, errs := plan(strings.ReplaceAll(inventory, "{1-3}", "{2-4}")); code != cli.ExitUsage || !strings.Contains(errs, `the NATS server of host "m1" is left out`) {
 		t.Errorf("status %d, %s", code, errs)
 	}
 	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "pigeon-plan", "hosts", "m4")); err == nil {
@@ -126,13 +127,13 @@ func TestPlanCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
-	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, &errs); code != exitFailed || !strings.Contains(errs.String(), "not a directory") {
+	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, &errs); code != cli.ExitFailed || !strings.Contains(errs.String(), "not a directory") {
 		t.Errorf("status %d, %s", code, &errs)
 	}
 	if err := os.WriteFile(file, []byte("hosts: []"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, io.Discard); code != exitUsage {
+	if code := run(t.Context(), []string{"cluster", "plan", file, "--out", out}, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitUsage {
 		t.Errorf("a mistake in the inventory: status %d", code)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // hostsHere are hosts for 'pigeon cluster' that are folders and loopback addresses of this
@@ -90,29 +91,29 @@ func states(results []clusters.HostResult) string {
 func TestClusterOnHosts(t *testing.T) {
 	h := newHostsHere(t)
 	h.write("  - {name: gone, address: " + h.network + "9, ssh: gone, roles: [node], slots: 1}\n")
-	got := h.cluster(exitFailed, "apply")
+	got := h.cluster(cli.ExitFailed, "apply")
 	if s := states(got); s != "changed, changed, changed, failed" || !strings.Contains(got[3].Error, "No route to host") {
 		t.Fatalf("after the first apply: %s; %+v", s, got)
 	}
 	h.write("")
-	if got := h.cluster(exitDone, "apply"); states(got) != "as planned, as planned, as planned" {
+	if got := h.cluster(cli.ExitDone, "apply"); states(got) != "as planned, as planned, as planned" {
 		t.Errorf("after the second apply: %+v", got)
 	}
 	edited := filepath.Join(h.folder, "m2", "etc", "pigeon", "frontend.yaml")
 	if err := os.WriteFile(edited, []byte("id: another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.cluster(exitDone, "status"); states(got) != "as planned, different, as planned" || !got[0].Daemons[3].Ready {
+	if got := h.cluster(cli.ExitDone, "status"); states(got) != "as planned, different, as planned" || !got[0].Daemons[3].Ready {
 		t.Errorf("with a file that was edited: %+v", got)
 	}
-	if got := h.cluster(exitDone, "apply"); !slices.Equal(got[1].Changes, []string{"1 file", "restart frontend"}) {
+	if got := h.cluster(cli.ExitDone, "apply"); !slices.Equal(got[1].Changes, []string{"1 file", "restart frontend"}) {
 		t.Errorf("applied to a host with a file that was edited: %+v", got)
 	}
 	h.upgrade()
-	if got := h.cluster(exitUsage, "remove"); len(got) > 0 {
+	if got := h.cluster(cli.ExitUsage, "remove"); len(got) > 0 {
 		t.Errorf("without --yes: %+v", got)
 	}
-	if got := h.cluster(exitDone, "remove", "--yes"); states(got) != "removed, removed, removed" {
+	if got := h.cluster(cli.ExitDone, "remove", "--yes"); states(got) != "removed, removed, removed" {
 		t.Errorf("after the removal: %+v", got)
 	}
 	for i := 1; i <= 3; i++ {
@@ -120,7 +121,7 @@ func TestClusterOnHosts(t *testing.T) {
 			t.Errorf("left on host m%d: %v", i, left)
 		}
 	}
-	if got := h.cluster(exitDone, "remove", "--yes"); states(got) != "absent, absent, absent" {
+	if got := h.cluster(cli.ExitDone, "remove", "--yes"); states(got) != "absent, absent, absent" {
 		t.Errorf("after the second removal: %+v", got)
 	}
 }
@@ -140,15 +141,15 @@ func (h *hostsHere) upgrade() {
 	if err := os.WriteFile(another, append(text, "another"...), 0o700); err != nil { //nolint:gosec // a program
 		h.t.Fatal(err)
 	}
-	if got := h.cluster(exitFailed, "apply", "--program", another); !strings.Contains(got[0].Error, "pigeon cluster upgrade") {
+	if got := h.cluster(cli.ExitFailed, "apply", "--program", another); !strings.Contains(got[0].Error, "pigeon cluster upgrade") {
 		h.t.Errorf("applied with another program: %+v", got)
 	}
 	starts, client := filepath.Join(h.folder, "starts"), filepath.Join(h.folder, "here-plan", "client.yaml")
 	job := succeed(h.t, "submit", "--config", client, "--tasks", "60", "--class", "short", "--", "sh", "-c", "echo $PIGEON_TASK >>"+starts+"; sleep 1")
-	if got := h.cluster(exitDone, "upgrade", "--program", another); states(got) != "changed, changed, changed" {
+	if got := h.cluster(cli.ExitDone, "upgrade", "--program", another); states(got) != "changed, changed, changed" {
 		h.t.Errorf("upgraded: %+v", got)
 	}
-	if got := h.cluster(exitDone, "status", "--program", another); states(got) != "as planned, as planned, as planned" {
+	if got := h.cluster(cli.ExitDone, "status", "--program", another); states(got) != "as planned, as planned, as planned" {
 		h.t.Errorf("after the upgrade: %+v", got)
 	}
 	var s api.Status

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -77,7 +78,7 @@ func (k *collector) tasks(ctx context.Context, n int) error {
 		case hasProblem(err, api.NotReady, api.NotFound, api.Invalid):
 			k.failed++
 			k.patient = k.patient && !hasProblem(err, api.NotReady) // its node stays away: one wait for that is enough
-			_ = printTo(k.errs, "pigeon: %v\n", ofTask(task, err))
+			_ = cli.PrintTo(k.errs, "pigeon: %v\n", ofTask(task, err))
 		default:
 			return ofTask(task, err)
 		}
@@ -112,7 +113,7 @@ func (k *collector) report() error {
 		fmt.Fprintf(k.errs, "%s with %s copied to %s\n", sched.Count(int(k.files), "file", "files"), sched.Count(int(k.bytes), "byte", "bytes"), k.to.Name())
 	}
 	if k.failed > 0 {
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -30,17 +31,17 @@ func TestCollectMissesFiles(t *testing.T) {
 		copied string // the tasks whose files are there
 		says   string
 	}{
-		"the frontend dies": {api.StateCompleted, func(f *fakeFrontend, _ context.CancelFunc) error { f.die(); return nil }, exitFailed, "0", "task 1: frontend at "},
+		"the frontend dies": {api.StateCompleted, func(f *fakeFrontend, _ context.CancelFunc) error { f.die(); return nil }, cli.ExitFailed, "0", "task 1: frontend at "},
 		"Ctrl-C": {api.StateCompleted, func(f *fakeFrontend, interrupt context.CancelFunc) error {
 			interrupt()
 			<-f.released
 			return nil
-		}, exitInterrupted, "0", "interrupted; the files of job k are not complete"},
-		"a node is away, the job has ended": {api.StateCompleted, away, exitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
-		"a node is away, the job runs":      {api.StateRunning, away, exitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
+		}, cli.ExitInterrupted, "0", "interrupted; the files of job k are not complete"},
+		"a node is away, the job has ended": {api.StateCompleted, away, cli.ExitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
+		"a node is away, the job runs":      {api.StateRunning, away, cli.ExitFailed, "02", `pigeon: task 1: node "n1": connection refused`},
 		"a task has not started": {api.StateRunning, func(*fakeFrontend, context.CancelFunc) error {
 			return &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: `task 1 of job "k"`}
-		}, exitDone, "02", "2 files with 2 bytes copied"},
+		}, cli.ExitDone, "02", "2 files with 2 bytes copied"},
 	} {
 		for _, verb := range []string{"files k --to", "submit --key k --tasks 3 --wait --collect"} {
 			if c.state == api.StateRunning && strings.HasPrefix(verb, "submit") {
@@ -86,7 +87,7 @@ func TestCollectWaitsForWhatPasses(t *testing.T) {
 			return nil
 		}})
 		code, _, errs := program(t, append(strings.Fields(args), "--to", t.TempDir(), "--frontend", f.address)...)
-		if code != exitDone || asked[1] != 3 || !strings.Contains(errs, want) {
+		if code != cli.ExitDone || asked[1] != 3 || !strings.Contains(errs, want) {
 			t.Errorf("%s: status %d after %d questions: %s", args, code, asked[1], errs)
 		}
 	}
@@ -106,7 +107,7 @@ func TestFilesInterrupted(t *testing.T) {
 				return nil
 			}})
 			var out, errs bytes.Buffer
-			if code := run(ctx, append(strings.Fields(args), "--frontend", f.address), strings.NewReader(""), &out, &errs); code != exitInterrupted || errs.String() != "interrupted; the files of job k are not complete\n" {
+			if code := run(ctx, append(strings.Fields(args), "--frontend", f.address), strings.NewReader(""), &out, &errs); code != cli.ExitInterrupted || errs.String() != "interrupted; the files of job k are not complete\n" {
 				t.Errorf("status %d: %s", code, errs.String())
 			}
 		})
@@ -145,7 +146,7 @@ func TestFilesWhoseTerminalIsClosed(t *testing.T) {
 			if args[0] == "submit" {
 				args = append(args, "--", "true")
 			}
-			if code, _, errs := program(t, args...); code != exitInterrupted || !strings.Contains(errs, "interrupted; the files of job k are not complete\n") {
+			if code, _, errs := program(t, args...); code != cli.ExitInterrupted || !strings.Contains(errs, "interrupted; the files of job k are not complete\n") {
 				t.Errorf("status %d: %s", code, errs)
 			}
 			if left, err := os.ReadDir(to); err != nil || len(left) > 0 {
@@ -182,7 +183,7 @@ func TestFilesOfATaskThatIsStartedAgain(t *testing.T) {
 				return wire.LogChunk{Data: []byte(text[from:to]), Size: int64(len(text)), Attempt: attempt}
 			}})
 			to := t.TempDir()
-			if code, _, errs := program(t, "files", "k", "--task", "0", "--to", to, "--frontend", f.address); code != exitDone {
+			if code, _, errs := program(t, "files", "k", "--task", "0", "--to", to, "--frontend", f.address); code != cli.ExitDone {
 				t.Fatalf("status %d: %s", code, errs)
 			}
 			want := "111111"
@@ -206,7 +207,7 @@ func TestFilesIntoOneFolder(t *testing.T) {
 		}
 		if r.Job == "a" && r.Stream != wire.FileList && r.Offset > 0 { // in the midst of its file
 			other.Do(func() {
-				if code, _, errs := program(t, "files", "b", "--task", "0", "--to", to, "--frontend", f.address); code != exitDone {
+				if code, _, errs := program(t, "files", "b", "--task", "0", "--to", to, "--frontend", f.address); code != cli.ExitDone {
 					t.Errorf("status %d: %s", code, errs)
 				}
 			})
@@ -214,7 +215,7 @@ func TestFilesIntoOneFolder(t *testing.T) {
 		from := min(int(r.Offset), len(text))
 		return wire.LogChunk{Data: []byte(text[from:min(from+4, len(text))]), Size: int64(len(text)), Attempt: 1}
 	}})
-	if code, _, errs := program(t, "files", "a", "--task", "0", "--to", to, "--frontend", f.address); code != exitDone {
+	if code, _, errs := program(t, "files", "a", "--task", "0", "--to", to, "--frontend", f.address); code != cli.ExitDone {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	for _, job := range []string{"a", "b"} {

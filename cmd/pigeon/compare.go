@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/compare"
 	local "github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,7 +37,7 @@ type compareFlags struct {
 func compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "compare",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Compare policies on traces and loads, with figures and a report",
 		Long: `Simulates every policy on every trace and load with several seeds, on all
 processors, and with --live runs them live too. Writes a report with tables and
@@ -48,9 +49,9 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
   pigeon compare --policies pigeon --traces a.tr --live --speedup 10
   pigeon compare --policies pigeon,hawk --traces a.tr --live --hosts inventory.yaml   on other machines, over ssh
   pigeon compare results out/ec2 out/weight > results.md  one page of several comparisons`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	fs := cmd.Flags()
 	f := &compareFlags{experimentFlags: addExperimentFlags(fs)}
 	fs.StringArrayVar(&f.policies, "policies", nil, "NAME[:key=value,...],NAME,...; the others are compared with the first (default: all but static and random)")
@@ -70,14 +71,14 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 		f.hosts.said = cmd.ErrOrStderr()
 		plan, err := f.plan()
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		ready, err := plan.Prepare()
 		if err == nil {
 			err = compare.MakeFolder(f.out)
 		}
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		return f.run(cmd, ready, *output)
 	}
@@ -150,23 +151,23 @@ func list(values []string) (items []string) {
 	return items
 }
 
-func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output outputFormat) error {
+func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output cli.OutputFormat) error {
 	kept, err := keepRuns(f.out)
 	if err != nil {
-		return wrongUse(err)
+		return cli.AsUsageError(err)
 	}
 	defer func() { _ = kept.Close() }() // only locked
-	show, taken := newProgress(cmd.ErrOrStderr()), 0
+	show, taken := cli.NewProgress(cmd.ErrOrStderr()), 0
 	c, err := ready.Run(cmd.Context(), kept, func(p compare.Progress) {
 		taken = max(taken, p.Kept)
-		show.linef("%d of %d: %s%s", p.Done, p.All, p.What, remaining(p.Left))
+		show.Linef("%d of %d: %s%s", p.Done, p.All, p.What, remaining(p.Left))
 	})
-	show.clear()
+	show.Clear()
 	if err != nil {
 		where := filepath.Join(f.out, compare.KeptFolder)
 		if cmd.Context().Err() != nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; the runs that had ended are kept in %s, and the same command goes on from there\n", where)
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		}
 		return fmt.Errorf("the comparison did not come to its end: %w; no report was written to %s, and the runs that had ended are kept in %s: the same command goes on from there", err, f.out, where)
 	}
@@ -186,13 +187,13 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output o
 	}); err != nil {
 		return err
 	}
-	c.Manifest.Command, c.Manifest.Program = commandLine(cmd), currentVersion().String()
+	c.Manifest.Command, c.Manifest.Program = commandLine(cmd), cli.CurrentVersion().String()
 	if err := errors.Join(c.Write(f.out), kept.RemoveOthers()); err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if output == outputJSON {
-		return c.Records(func(r compare.Record) error { return writeJSON(out, r) })
+	if output == cli.OutputJSON {
+		return c.Records(func(r compare.Record) error { return cli.WriteJSON(out, r) })
 	}
 	if err := c.Table(out); err != nil {
 		return err
@@ -254,12 +255,12 @@ how each was made, what the published figures are and where ours differ, and why
 With --beside the page is short, and each comparison gets a page of its own there.`,
 		Example: `  pigeon compare results out/ec2 out/yahoo > results.md
   pigeon compare results --beside docs/results --see docs/results-live.md out/results/* > docs/results.md`,
-		Args: namesAtLeastOne("folder"),
+		Args: cli.NamesAtLeastOne("folder"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			page.Folders = dirs
 			var text bytes.Buffer // nothing is printed of a page that fails
 			if err := page.Write(&text); err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 			_, err := text.WriteTo(cmd.OutOrStdout())
 			return err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/compare"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestCompare(t *testing.T) {
@@ -18,7 +19,7 @@ func TestCompare(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "a folder")
 	args := []string{"compare", "--policies", "pigeon,pigeon:weight=2,reserved=0", "--workers", "12", "--seeds", "2", "--out", out}
 	code, stdout, stderr := pigeon(t, append(args, "--traces", "gen:ec2,jobs=60,seed=3,gen:exp,jobs=80", "--loads", "0.5", "-o", "json")...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
@@ -38,10 +39,10 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if code, stdout, stderr := pigeon(t, "compare", "results", out); code != exitDone || !strings.HasPrefix(stdout, "# Results") {
+	if code, stdout, stderr := pigeon(t, "compare", "results", out); code != cli.ExitDone || !strings.HasPrefix(stdout, "# Results") {
 		t.Errorf("results: status %d\n%s\n%s", code, stdout, stderr)
 	}
-	if code, stdout, stderr = pigeon(t, append(args, "--traces", "gen:ec2,jobs=60")...); code != exitDone || !strings.Contains(stdout, "(clairvoyant)") || !strings.Contains(stdout, "report.md") {
+	if code, stdout, stderr = pigeon(t, append(args, "--traces", "gen:ec2,jobs=60")...); code != cli.ExitDone || !strings.Contains(stdout, "(clairvoyant)") || !strings.Contains(stdout, "report.md") {
 		t.Errorf("as text: status %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -80,8 +81,8 @@ func TestCompareRefusals(t *testing.T) {
 		if !strings.Contains(args, "--out") && !strings.HasPrefix(args, "results") {
 			words = append(words, "--out", filepath.Join(dir, "out"))
 		}
-		if code, stdout, stderr := pigeon(t, words...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("pigeon compare %s: status %d, want %d and %q\n%s\n%s", args, code, exitUsage, want, stdout, stderr)
+		if code, stdout, stderr := pigeon(t, words...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon compare %s: status %d, want %d and %q\n%s\n%s", args, code, cli.ExitUsage, want, stdout, stderr)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
@@ -116,14 +117,14 @@ func TestInterruptedCompare(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var text, errs bytes.Buffer
-	if code := run(ctx, args, strings.NewReader(""), &text, &errs); code != exitInterrupted || !strings.Contains(errs.String(), "the same command goes on from there") {
+	if code := run(ctx, args, strings.NewReader(""), &text, &errs); code != cli.ExitInterrupted || !strings.Contains(errs.String(), "the same command goes on from there") {
 		t.Errorf("status %d: %s", code, errs.String())
 	}
 	if files, err := os.ReadDir(out); err != nil || len(files) != 1 || files[0].Name() != compare.KeptFolder {
 		t.Errorf("it left %v, %v", files, err)
 	}
 	succeed(t, args...)
-	if code, _, errs := program(t, args...); code != exitDone || !strings.Contains(errs, "2 runs had ended before") {
+	if code, _, errs := program(t, args...); code != cli.ExitDone || !strings.Contains(errs, "2 runs had ended before") {
 		t.Errorf("the third time: status %d: %s", code, errs)
 	}
 	for _, file := range []string{compare.ReportFile, compare.FigureFolder} {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,7 @@ import (
 func configCommand(roles []role) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",
-		GroupID: groupSelf,
+		GroupID: cli.GroupSelf,
 		Short:   "Show where each setting comes from, check a file, write one",
 		Long: `A setting is taken from the flag, else from the environment (PIGEON_*), else
 from the YAML file, else it has its default. One definition yields all four: key
@@ -34,7 +35,7 @@ func configRoles(roles []role) *cobra.Command {
 		Use:     "roles",
 		Short:   "List what has a configuration, one name a line",
 		Example: "  pigeon config roles",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, r := range roles {
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), r.name); err != nil {
@@ -52,9 +53,9 @@ func configShow(r role, roles []role) *cobra.Command {
 		Short: "Show the settings of " + r.name,
 		Example: fmt.Sprintf(`  pigeon config show %[1]s
   pigeon config show %[1]s --config configs/%[1]s.yaml -o json`, r.name),
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addConfigFlags(cmd, r.flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		src, err := configSource(cmd, roles)
@@ -63,9 +64,9 @@ func configShow(r role, roles []role) *cobra.Command {
 		}
 		origins, err := r.load(src)
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
-		if err := printOrigins(cmd, *output, origins); err != nil || *output == outputJSON {
+		if err := printOrigins(cmd, *output, origins); err != nil || *output == cli.OutputJSON {
 			return err
 		}
 		text, err := r.survives(src)
@@ -77,11 +78,11 @@ func configShow(r role, roles []role) *cobra.Command {
 	return cmd
 }
 
-func printOrigins(cmd *cobra.Command, output outputFormat, origins config.Origins) error {
-	if output == outputJSON {
-		return writeAllJSON(cmd.OutOrStdout(), origins)
+func printOrigins(cmd *cobra.Command, output cli.OutputFormat, origins config.Origins) error {
+	if output == cli.OutputJSON {
+		return cli.WriteAllJSON(cmd.OutOrStdout(), origins)
 	}
-	w := newTable(cmd.OutOrStdout())
+	w := cli.NewTable(cmd.OutOrStdout())
 	fmt.Fprintln(w, "KEY\tVALUE\tFROM")
 	for _, o := range origins {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Key, o.Text, o.Place())
@@ -94,7 +95,7 @@ func configCheck(r role) *cobra.Command {
 		Use:     r.name + " FILE...",
 		Short:   "Check files of " + r.name + "; flags and environment do not count",
 		Example: fmt.Sprintf("  pigeon config check %[1]s configs/%[1]s.yaml", r.name),
-		Args:    namesAtLeastOne("file"),
+		Args:    cli.NamesAtLeastOne("file"),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			var problems []error
 			for _, file := range files {
@@ -113,7 +114,7 @@ func configCheck(r role) *cobra.Command {
 					return errors.Join(append(problems, err)...)
 				}
 			}
-			return wrongUse(errors.Join(problems...))
+			return cli.AsUsageError(errors.Join(problems...))
 		},
 	}
 }
@@ -127,7 +128,7 @@ those of the flags, else of the file that --config names, else the defaults; the
 does not count. With --config of an earlier version it adds the settings that are new.`,
 		Example: fmt.Sprintf(`  pigeon config write %[1]s > %[1]s.yaml
   pigeon config write %[1]s --config old.yaml > %[1]s.yaml`, r.name),
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
 	addConfigFlags(cmd, r.flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

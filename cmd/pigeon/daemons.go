@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/master"
@@ -43,9 +44,9 @@ type readyLine struct {
 	Addresses map[string]string `json:"addresses"` // host:port by use
 }
 
-func (l *readyLine) print(w io.Writer, output outputFormat) error {
-	if output == outputJSON {
-		return writeJSON(w, l)
+func (l *readyLine) print(w io.Writer, output cli.OutputFormat) error {
+	if output == cli.OutputJSON {
+		return cli.WriteJSON(w, l)
 	}
 	var uses []string
 	for use, address := range l.Addresses {
@@ -76,7 +77,7 @@ type reloader interface {
 
 func (v daemonVerb[C]) command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: v.name, GroupID: groupCluster, Short: v.short, Args: flagsOnly, Example: v.example,
+		Use: v.name, GroupID: cli.GroupCluster, Short: v.short, Args: cli.FlagsOnly, Example: v.example,
 		Long: v.long + `
 
 Every setting is a flag, an environment variable and a key of the YAML file, in
@@ -84,7 +85,7 @@ this order of precedence; "pigeon config show ` + v.name + `" shows where each c
 from. It logs to standard error, prints one line when it serves, and ends cleanly
 on SIGINT or SIGTERM.`,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	newLog := addLogFlags(cmd.Flags(), "info")
 	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, v.defaults) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -94,7 +95,7 @@ on SIGINT or SIGTERM.`,
 		}
 		log, err := newLog(cmd.ErrOrStderr())
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if !v.runsTasks {
 			syscall.Umask(0o077)

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // process is a daemon in its own process.
@@ -159,20 +160,20 @@ func TestDaemonsRefuse(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"frontend --config " + misspelt, exitUsage, []string{`"lisetn"`, `"listen"`, "line 1"}},
-		{"master --config " + misspelt, exitUsage, []string{`"lisetn"`, `"listen"`}},
-		{"nodemonitor --config " + misspelt, exitUsage, []string{`"lisetn"`, `"listen"`}},
-		{frontend + " --listen " + port, exitFailed, []string{port, "in use"}},
-		{frontend + " --internal-listen " + port, exitFailed, []string{port, "in use"}},
-		{frontend + " --http " + port, exitFailed, []string{port, "in use"}},
-		{"master --http= --listen " + port, exitFailed, []string{port, "in use"}},
-		{node + " --listen " + port, exitFailed, []string{port, "in use"}},
-		{"nats --listen " + port, exitFailed, []string{port, "in use"}},
-		{frontend + " --policy pigoen", exitUsage, []string{`"policy"`, "pigoen", "pigeon"}},
-		{frontend + " --masters nowhere", exitUsage, []string{`"masters"`, "flag --masters", "host:port"}},
-		{"master --reserved 1.5", exitUsage, []string{`"reserved"`, "1.5", "0 to below 1"}},
-		{"master --log-level loud", exitUsage, []string{"loud"}},
-		{node + " --id a/b", exitUsage, []string{`"id"`, "a/b"}},
+		{"frontend --config " + misspelt, cli.ExitUsage, []string{`"lisetn"`, `"listen"`, "line 1"}},
+		{"master --config " + misspelt, cli.ExitUsage, []string{`"lisetn"`, `"listen"`}},
+		{"nodemonitor --config " + misspelt, cli.ExitUsage, []string{`"lisetn"`, `"listen"`}},
+		{frontend + " --listen " + port, cli.ExitFailed, []string{port, "in use"}},
+		{frontend + " --internal-listen " + port, cli.ExitFailed, []string{port, "in use"}},
+		{frontend + " --http " + port, cli.ExitFailed, []string{port, "in use"}},
+		{"master --http= --listen " + port, cli.ExitFailed, []string{port, "in use"}},
+		{node + " --listen " + port, cli.ExitFailed, []string{port, "in use"}},
+		{"nats --listen " + port, cli.ExitFailed, []string{port, "in use"}},
+		{frontend + " --policy pigoen", cli.ExitUsage, []string{`"policy"`, "pigoen", "pigeon"}},
+		{frontend + " --masters nowhere", cli.ExitUsage, []string{`"masters"`, "flag --masters", "host:port"}},
+		{"master --reserved 1.5", cli.ExitUsage, []string{`"reserved"`, "1.5", "0 to below 1"}},
+		{"master --log-level loud", cli.ExitUsage, []string{"loud"}},
+		{node + " --id a/b", cli.ExitUsage, []string{`"id"`, "a/b"}},
 	} {
 		code, out, errs := program(t, strings.Fields(c.args)...)
 		if code != c.code || out != "" {
@@ -186,7 +187,7 @@ func TestDaemonsRefuse(t *testing.T) {
 	}
 
 	start(t, append(strings.Fields(frontend), "-o", "json", "--log-level", "error")...)
-	if code, _, errs := program(t, strings.Fields(frontend+" --id other")...); code != exitFailed || !strings.Contains(errs, dir+"/journal") {
+	if code, _, errs := program(t, strings.Fields(frontend+" --id other")...); code != cli.ExitFailed || !strings.Contains(errs, dir+"/journal") {
 		t.Errorf("a locked journal: status %d, %s", code, errs)
 	}
 }
@@ -218,7 +219,7 @@ func TestTwoNodesWithOneID(t *testing.T) {
 	}
 	cancel()
 	_, _ = io.Copy(io.Discard, output) // the pipe's own error is its end
-	if code := <-ended; code != exitDone {
+	if code := <-ended; code != cli.ExitDone {
 		t.Errorf("the second node: status %d", code)
 	}
 

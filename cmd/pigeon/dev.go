@@ -15,16 +15,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -69,7 +70,7 @@ type devLine struct {
 func devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dev",
-		GroupID: groupCluster,
+		GroupID: cli.GroupCluster,
 		Short:   "Run a whole cluster in this process, on loopback",
 		Long: `Runs a whole cluster in this process, on loopback: NATS, frontends, masters, node
 monitors, and a web page that shows them. The other commands find it by themselves.
@@ -86,9 +87,9 @@ folder gets an authority, certificates and a token for you, made once and then k
   pigeon dev --otlp 127.0.0.1:4317                               traces to Jaeger
   pigeon dev --listen 127.0.0.1:20503 --backends 127.0.0.1:20501 the published ports
   pigeon dev --listen 10.0.0.5:20503 --secure ~/pigeon-secrets   for other machines too`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	newLog := addLogFlags(cmd.Flags(), "warn")
 	flags := addDevFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -98,7 +99,7 @@ folder gets an authority, certificates and a token for you, made once and then k
 			err = flags.check()
 		}
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		log, limit := limitableLog(log)
 		flags.spec.Log = log
@@ -356,10 +357,10 @@ func anotherDev(other rendezvous.Dev) error {
 }
 
 // serve prints that all is ready and waits for the end.
-func (d *dev) serve(cmd *cobra.Command, output outputFormat) error {
+func (d *dev) serve(cmd *cobra.Command, output cli.OutputFormat) error {
 	var err error
-	if output == outputJSON {
-		err = writeJSON(cmd.OutOrStdout(), &d.line)
+	if output == cli.OutputJSON {
+		err = cli.WriteJSON(cmd.OutOrStdout(), &d.line)
 	} else {
 		err = d.print(cmd.OutOrStdout())
 	}

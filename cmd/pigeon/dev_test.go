@@ -17,6 +17,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -35,7 +36,7 @@ func program(t testing.TB, args ...string) (code int, stdout, stderr string) {
 func succeed(t testing.TB, args ...string) string {
 	t.Helper()
 	code, out, errs := program(t, args...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("pigeon %s: status %d: %s", strings.Join(args, " "), code, errs)
 	}
 	return strings.TrimRight(out, "\n")
@@ -91,7 +92,7 @@ func start(t testing.TB, args ...string) background {
 	}
 	asked := false // the test has stopped it and reads its errors
 	t.Cleanup(func() {
-		if code, errs := stop(); !asked && (code != exitDone || errs != "") {
+		if code, errs := stop(); !asked && (code != cli.ExitDone || errs != "") {
 			t.Errorf("pigeon %s: status %d: %s", strings.Join(args, " "), code, errs)
 		}
 	})
@@ -151,7 +152,7 @@ func TestDevTellsWhereItIs(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 
-	if code, errs := b.stop(); code != exitDone || errs != "" {
+	if code, errs := b.stop(); code != cli.ExitDone || errs != "" {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	for _, path := range []string{line.Data, rendezvous.Path()} {
@@ -166,7 +167,7 @@ func TestTwoDevs(t *testing.T) {
 	_, first := runDev(t, "--groups", "1", "--nodes", "1")
 	code, out, errs := program(t, "dev", "--groups", "1", "--nodes", "2")
 	for _, part := range []string{"another pigeon dev of this user runs already", first.Frontends[0], "XDG_RUNTIME_DIR"} {
-		if code != exitFailed || out != "" || !strings.Contains(errs, part) {
+		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, part) {
 			t.Errorf("status %d, without %q: %s%s", code, part, out, errs)
 		}
 	}
@@ -221,7 +222,7 @@ func TestDevWithoutReceiver(t *testing.T) {
 	if text := succeed(t, "explain", "traced"); !strings.HasSuffix(text, "trace "+e.Trace+": "+e.TraceURL) {
 		t.Errorf("explain ends without the trace: %s", text)
 	}
-	if code, errs := b.stop(); code != exitDone {
+	if code, errs := b.stop(); code != cli.ExitDone {
 		t.Errorf("status %d: %s", code, errs)
 	}
 }
@@ -232,7 +233,7 @@ func TestDevKeepsData(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	b, _ := runDev(t, "--data", data)
 	succeed(t, "submit", "--key", "once", "--sleep", "1ms", "--wait")
-	if code, errs := b.stop(); code != exitDone {
+	if code, errs := b.stop(); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	runDev(t, "--data", data)
@@ -260,7 +261,7 @@ func TestDevRefuses(t *testing.T) {
 		{"dev --listen example.org:1", "loopback"},
 		{"dev --log-level loud", "loud"},
 	} {
-		if code, out, errs := program(t, strings.Fields(c.args)...); code != exitUsage || out != "" || !strings.Contains(errs, c.want) {
+		if code, out, errs := program(t, strings.Fields(c.args)...); code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) {
 			t.Errorf("pigeon %s: %d %q %s", c.args, code, out, errs)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ import (
 func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",
-		GroupID: groupSelf,
+		GroupID: cli.GroupSelf,
 		Short:   "Try what a cluster on this machine will need",
 		Long: `Tries what a cluster on this machine will need and prints how to repair what does
 not work. Where daemons are installed (/etc/pigeon) it checks them as well: their settings,
@@ -37,9 +38,9 @@ status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor --frontend 127.0.0.1:20503
   pigeon doctor -o json | grep -v '"status":"good"'`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		out := cmd.OutOrStdout()
@@ -49,8 +50,8 @@ status 1 when something is bad.`,
 		}
 		checks := append(doctor.Checks(defaultNeeds()), cluster...)
 		worst, err := doctor.Run(cmd.Context(), checks, func(f doctor.Finding) error {
-			if *output == outputJSON {
-				return writeJSON(out, f)
+			if *output == cli.OutputJSON {
+				return cli.WriteJSON(out, f)
 			}
 			_, err := fmt.Fprintf(out, "%-4s  %s: %s\n", f.Status, f.Check, f.Found)
 			if f.Advice != "" && err == nil {
@@ -65,7 +66,7 @@ status 1 when something is bad.`,
 			return err
 		}
 		if worst == doctor.Bad {
-			return silentError{exitFailed}
+			return cli.SilentError{Code: cli.ExitFailed}
 		}
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -15,7 +16,7 @@ import (
 func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
 	cfg, file, err := loadClient(cmd)
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	if len(cfg.Frontend) == 0 {
 		if _, err := rendezvous.Find(rendezvous.Path()); err != nil {

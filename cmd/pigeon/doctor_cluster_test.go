@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // doctor asks the cluster that is named, and reports when no frontend answers there.
@@ -45,7 +46,7 @@ func TestDoctorAsksTheCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := program(t, "doctor", "--frontend", closed.Addr().String(), "--retry-for", "0s")
-	if code != exitFailed || !strings.Contains(out, "bad   cluster: frontends: "+closed.Addr().String()) || strings.Contains(out, "all daemons") {
+	if code != cli.ExitFailed || !strings.Contains(out, "bad   cluster: frontends: "+closed.Addr().String()) || strings.Contains(out, "all daemons") {
 		t.Errorf("without a cluster: status %d\n%s%s", code, out, errs)
 	}
 }

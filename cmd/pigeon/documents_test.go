@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
 	"github.com/pigeon-sched/pigeon/internal/checkout"
 	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/cobra"
 )
 

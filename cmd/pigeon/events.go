@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -21,7 +22,7 @@ import (
 func eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "events",
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show what happened: jobs, failed attempts, nodes, masters, frontends",
 		Long: `Shows the newest events that the frontends keep, the oldest first: jobs submitted, started and
 ended, attempts that failed or were lost, nodes that came, left or drain, groups without a
@@ -35,9 +36,9 @@ said on standard error.`,
 		Example: `  pigeon events --since 10m
   pigeon events -f --type node,group
   pigeon events --job 01K --type attempt -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o eventsOptions
 	fs := cmd.Flags()
 	fs.BoolVarP(&o.follow, "follow", "f", false, "continue until interrupted")
@@ -57,15 +58,15 @@ said on standard error.`,
 			o.query.Owner = owner.Value.String()
 		}
 		if err := o.check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		return asking(cmd, func(c *clusterClient) error {
 			err := newEventReader(c, &o, cmd.OutOrStdout(), cmd.ErrOrStderr(), *output).run(cmd.Context())
 			switch {
 			case isBrokenPipe(err):
-				return silentError{exitBrokenPipe}
+				return cli.SilentError{Code: cli.ExitBrokenPipe}
 			case o.follow && cmd.Context().Err() != nil:
-				return silentError{exitInterrupted}
+				return cli.SilentError{Code: cli.ExitInterrupted}
 			}
 			return err
 		})
@@ -127,8 +128,8 @@ type eventPlace struct {
 	down     bool // the last call failed, and that was reported
 }
 
-func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, format outputFormat) *eventReader {
-	r := &eventReader{c: c, opts: o, say: errs, shown: eventPrinter{out: out, json: format == outputJSON}, places: map[*frontends.Frontend]*eventPlace{}}
+func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, format cli.OutputFormat) *eventReader {
+	r := &eventReader{c: c, opts: o, say: errs, shown: eventPrinter{out: out, json: format == cli.OutputJSON}, places: map[*frontends.Frontend]*eventPlace{}}
 	for _, f := range c.Frontends() {
 		r.places[f] = &eventPlace{last: o.query.After}
 	}
@@ -284,7 +285,7 @@ func inOrder(list []api.Event) {
 func (p *eventPrinter) all(list []api.Event) error {
 	inOrder(list)
 	if p.json {
-		return writeAllJSON(p.out, list)
+		return cli.WriteAllJSON(p.out, list)
 	}
 	var text strings.Builder
 	for i := range list {
@@ -296,9 +297,9 @@ func (p *eventPrinter) all(list []api.Event) error {
 		if p.repeats(e, at) {
 			continue
 		}
-		fmt.Fprintf(&text, "%s  %-7s  %-18s  %s\n", at.Local().Format("2006-01-02 15:04:05.000"), e.Severity, e.Type, printable(e.Message)) //nolint:gosmopolitan // for the user
+		fmt.Fprintf(&text, "%s  %-7s  %-18s  %s\n", at.Local().Format("2006-01-02 15:04:05.000"), e.Severity, e.Type, cli.Printable(e.Message)) //nolint:gosmopolitan // for the user
 	}
-	if _, err := io.WriteString(p.out, printableLines(text.String())); err != nil {
+	if _, err := io.WriteString(p.out, cli.PrintableLines(text.String())); err != nil {
 		return fmt.Errorf("events could not be written: %w", err)
 	}
 	return nil

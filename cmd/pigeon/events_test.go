@@ -13,6 +13,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // followed is a verb that runs until it has nothing more to print, in its own process.
@@ -63,7 +64,7 @@ func (f *followed) status(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return exitDone
+	return cli.ExitDone
 }
 
 // interrupt is Ctrl-C.
@@ -132,7 +133,7 @@ func TestEventsVerb(t *testing.T) {
 		}
 	}
 	for _, wrong := range [][]string{{"--since", "soon"}, {"--since", "-5m"}, {"--type", "jobs"}, {"--limit", "-1"}} {
-		if code, _, errs := program(t, append([]string{"events", "--frontend", cluster}, wrong...)...); code != exitUsage || errs == "" {
+		if code, _, errs := program(t, append([]string{"events", "--frontend", cluster}, wrong...)...); code != cli.ExitUsage || errs == "" {
 			t.Errorf("%q: status %d, %s", wrong, code, errs)
 		}
 	}
@@ -150,7 +151,7 @@ func TestEventsVerb(t *testing.T) {
 	f.await(t, &f.out, "frontend frontend-b was started, with 1 unfinished job in its journal")
 
 	f.interrupt(t)
-	if status := f.status(t); status != exitInterrupted {
+	if status := f.status(t); status != cli.ExitInterrupted {
 		t.Errorf("Ctrl-C: status %d", status)
 	}
 }

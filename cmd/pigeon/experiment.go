@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/spf13/pflag"
 )
 
@@ -46,10 +47,10 @@ func addExperimentFlags(fs *pflag.FlagSet) *experimentFlags {
 func (e *experimentFlags) runs() ([]experiment.Run, error) {
 	d, err := e.description()
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	runs, err := d.Runs()
-	return runs, wrongUse(err)
+	return runs, cli.AsUsageError(err)
 }
 
 // description returns what the flags describe; the list of policies and the trace may

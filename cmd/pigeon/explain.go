@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -15,15 +16,15 @@ import (
 func explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain JOB",
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show why a job waits, or why it ended as it did",
 		Long: `Shows why a job waits or why it ended as it did, what each group holds of it, and
 what would change that.`,
 		Example:           "  pigeon explain JOB\n  pigeon explain JOB -o json",
-		Args:              namesOne("job"),
+		Args:              cli.NamesOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e *api.Explanation
@@ -34,8 +35,8 @@ what would change that.`,
 		if err != nil {
 			return err
 		}
-		if *output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), e)
+		if *output == cli.OutputJSON {
+			return cli.WriteJSON(cmd.OutOrStdout(), e)
 		}
 		return printExplanation(cmd.OutOrStdout(), e)
 	}
@@ -57,16 +58,16 @@ func (c *clusterClient) explain(ctx context.Context, given string) (e *api.Expla
 
 func printExplanation(out io.Writer, e *api.Explanation) error {
 	var lines strings.Builder
-	fmt.Fprintf(&lines, "job %s %s\n", printable(e.Status.Job), printable(stands(e.Status.State)))
+	fmt.Fprintf(&lines, "job %s %s\n", cli.Printable(e.Status.Job), cli.Printable(stands(e.Status.State)))
 	for _, sentence := range e.Why {
-		fmt.Fprintln(&lines, "  "+printable(sentence))
+		fmt.Fprintln(&lines, "  "+cli.Printable(sentence))
 	}
 	if _, err := io.WriteString(out, lines.String()); err != nil {
 		return err
 	}
 	if len(e.Groups) > 0 {
 		fmt.Fprintln(out)
-		w := newTable(out)
+		w := cli.NewTable(out)
 		fmt.Fprintln(w, "GROUP\tQUEUED\tRUNNING\tSHORT QUEUE\tLONG QUEUE\tIDLE GENERAL\tIDLE RESERVED\tSERVING\tOLDEST WAIT")
 		for i := range e.Groups {
 			g := &e.Groups[i]
@@ -91,9 +92,9 @@ func printExplanation(out io.Writer, e *api.Explanation) error {
 func printTrace(out io.Writer, e *api.Explanation) (err error) {
 	switch {
 	case e.TraceURL != "":
-		err = printTo(out, "\ntrace %s: %s\n", e.Trace, e.TraceURL)
+		err = cli.PrintTo(out, "\ntrace %s: %s\n", e.Trace, e.TraceURL)
 	case e.Trace != "":
-		err = printTo(out, "\ntrace %s\n", e.Trace)
+		err = cli.PrintTo(out, "\ntrace %s\n", e.Trace)
 	}
 	return err
 }
@@ -114,7 +115,7 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 		return nil
 	}
 	fmt.Fprintln(out)
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "TASK\tATTEMPT\tSTATE\tNODE\tELAPSED\tEXIT\tREASON")
 	for i := range tasks {
 		t := &tasks[i]
@@ -132,7 +133,7 @@ func printTasks(out io.Writer, tasks []api.TaskStatus) error {
 		case t.Code != "":
 			reason = t.Code + ": " + reason
 		}
-		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, printable(reason))
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", t.Task, t.Attempt, t.State, t.Node, elapsed, exit, cli.Printable(reason))
 	}
 	return w.Flush()
 }

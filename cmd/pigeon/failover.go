@@ -20,6 +20,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/failover"
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func benchFailover() *cobra.Command {
@@ -38,9 +39,9 @@ Cutting off needs network namespaces: root, or a machine that allows user namesp
 Without them that is left out, and the output says so.`,
 		Example: `  pigeon bench failover
   pigeon bench failover --runs 3 --kinds master-crash,nats-lost -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o failover.Options
 	fs := cmd.Flags()
 	fs.IntVar(&o.Runs, "runs", 20, "of each kind")
@@ -48,7 +49,7 @@ Without them that is left out, and the output says so.`,
 	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs and journals (default: a temporary one, removed at the end)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := o.Check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		log := cmd.ErrOrStderr()
 		o.Progress = func(line string) { fmt.Fprintln(log, line) }
@@ -122,9 +123,9 @@ With --spark, Spark applications run alongside the other work, by the Spark that
 		Example: `  pigeon bench rolling
   pigeon bench rolling --spark 2
   pigeon bench rolling --nodes 3 --longest 5s --quiet 10s --standbys=false`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o failover.RollingOptions
 	fs := cmd.Flags()
 	fs.IntVar(&o.Groups, "groups", 3, "of masters")
@@ -147,7 +148,7 @@ With --spark, Spark applications run alongside the other work, by the Spark that
 			o.Spark = &chaos.Applications{Count: *applications}
 		}
 		if err := o.Check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if o.Spark != nil {
 			if o.Spark.Program, _, err = sparkHere(cmd.Context()); err != nil {
@@ -191,9 +192,9 @@ func inFolder(dir *string, pattern string, do func() error) (err error) {
 }
 
 // printMade prints a result as JSON or, with the machine and the day, as Markdown.
-func printMade(out io.Writer, format outputFormat, r any, write func(out io.Writer, machine, when string) error) error {
-	if format == outputJSON {
-		return writeJSON(out, r)
+func printMade(out io.Writer, format cli.OutputFormat, r any, write func(out io.Writer, machine, when string) error) error {
+	if format == cli.OutputJSON {
+		return cli.WriteJSON(out, r)
 	}
 	return write(out, launch.Machine(), "Made on "+time.Now().Format("2 January 2006")+".")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
 
@@ -48,8 +49,8 @@ func TestClientsGoOnThroughTheDeathOfTheirFrontend(t *testing.T) {
 	followers := map[string]*follower{
 		"run, one frontend": {args: slices.Concat([]string{"run", "--frontend", at}, program), code: 7},
 		"run, own key":      {args: slices.Concat([]string{"run"}, both, []string{"--key", "1"}, program), code: 7}, // it leads to f0
-		"submit --wait":     {args: slices.Concat([]string{"submit", "--frontend", at, "--wait"}, program), code: exitFailed},
-		"logs -f":           {args: slices.Concat([]string{"logs", "-f", job}, both), code: exitFailed},
+		"submit --wait":     {args: slices.Concat([]string{"submit", "--frontend", at, "--wait"}, program), code: cli.ExitFailed},
+		"logs -f":           {args: slices.Concat([]string{"logs", "-f", job}, both), code: cli.ExitFailed},
 	}
 	for _, f := range followers {
 		f.ended = make(chan int, 1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/fairness"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -21,29 +22,29 @@ owners of the weights 1, 2 and 4 that always have work. Prints the medians of se
 runs.`,
 		Example: `  pigeon bench fair
   pigeon bench fair --runs 5 --window 1m --policy pigeon-x -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o fairness.Options
 	cmd.Flags().IntVar(&o.Runs, "runs", 3, "of every measurement")
 	cmd.Flags().DurationVar(&o.Window, "window", 30*time.Second, "time in which shares are measured")
 	cmd.Flags().StringVar(&o.Policy, "policy", "pigeon", "NAME[:key=value,...]")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkRuns(o.Runs); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if o.Window < time.Second || o.Window > time.Hour {
-			return wrongUse(fmt.Errorf("--window %v is outside 1s to 1h", o.Window))
+			return cli.AsUsageError(fmt.Errorf("--window %v is outside 1s to 1h", o.Window))
 		}
-		show := newProgress(cmd.ErrOrStderr())
-		o.Progress = func(what string) { show.linef("%s", what) }
+		show := cli.NewProgress(cmd.ErrOrStderr())
+		o.Progress = func(what string) { show.Linef("%s", what) }
 		r, err := fairness.Measure(cmd.Context(), o)
-		show.clear()
+		show.Clear()
 		if err != nil {
 			return err
 		}
-		if *output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), r)
+		if *output == cli.OutputJSON {
+			return cli.WriteJSON(cmd.OutOrStdout(), r)
 		}
 		return printFair(cmd.OutOrStdout(), r)
 	}
@@ -52,7 +53,7 @@ runs.`,
 
 func printFair(out io.Writer, r *fairness.Result) error {
 	fmt.Fprintf(out, "%s, policy %s, medians of %s\n\n", sched.Count(r.Slots, "slot", "slots"), r.Policy, sched.Count(r.Runs, "run", "runs"))
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintf(w, "two tasks of 100 ms alongside 1,200 of another owner\t%.3f s (slowest %.3f s; of the same owner %.1f s)\n", float64(r.Flood), float64(r.FloodWorst), float64(r.FloodOne))
 	fmt.Fprintf(w, "four equal owners over %g s, Jain's index of slot-seconds\t%.4f (least %.4f)\n", float64(r.Window), float64(r.Jain), float64(r.JainWorst))
 	fmt.Fprintf(w, "weights 1 : 2 : 4 over %g s, parts of the slot-seconds\t%.2f : %.2f : %.2f %% (worst %.2f %% from its share)\n", float64(r.Window),

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -31,7 +32,7 @@ type filesFlags struct {
 func filesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "files JOB [PATTERN]...",
-		GroupID: groupJobs,
+		GroupID: cli.GroupJobs,
 		Short:   "List or copy the files that the tasks of a job left",
 		Long: `Lists the files that the tasks of an exec job left in their working folders, or copies them
 with --to. Each attempt has a working folder of its own, unless the job names one (--dir); its
@@ -47,10 +48,10 @@ gone, and a folder of more than 10,000 files is refused.
 		Example: `  pigeon files JOB
   pigeon files JOB 'out/*.csv' --to results
   pigeon files JOB --task 7 --to .`,
-		Args:              namesFirst("job"),
+		Args:              cli.NamesFirst("job"),
 		ValidArgsFunction: completeJobs,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var f filesFlags
 	fs := cmd.Flags()
 	fs.IntVar(&f.task, "task", -1, "number of the task, from 0 (default: all)")
@@ -60,7 +61,7 @@ gone, and a folder of more than 10,000 files is refused.
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := f.check(cmd, args[1:]); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		ctx, stop := untilHangup(cmd.Context()) // the part of a file that was copied is removed
 		defer stop()
@@ -88,7 +89,7 @@ func (f *filesFlags) check(cmd *cobra.Command, patterns []string) error {
 	return checkPatterns(patterns)
 }
 
-func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, patterns []string, output outputFormat) error {
+func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, patterns []string, output cli.OutputFormat) error {
 	id, err := c.jobID(cmd.Context(), given)
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, pat
 		return err
 	}
 	if f.task >= s.Tasks {
-		return wrongUse(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", id, s.Tasks-1, f.task))
+		return cli.AsUsageError(fmt.Errorf("job %s has tasks 0 to %d, not %d; name one of these with --task", id, s.Tasks-1, f.task))
 	}
 	k := &collector{job: job, attempt: f.attempt, patterns: patterns, errs: cmd.ErrOrStderr(), patient: s.State.Ended()}
 	if f.to != "" {
@@ -107,17 +108,17 @@ func (f *filesFlags) run(cmd *cobra.Command, c *clusterClient, given string, pat
 		}
 		defer k.close()
 	}
-	w, header := newTable(cmd.OutOrStdout()), func() {}
+	w, header := cli.NewTable(cmd.OutOrStdout()), func() {}
 	switch {
-	case output == outputJSON:
+	case output == cli.OutputJSON:
 		k.found = func(task int, file *api.TaskFile) error {
-			return writeJSON(cmd.OutOrStdout(), leftFile{Job: id, Task: task, TaskFile: *file})
+			return cli.WriteJSON(cmd.OutOrStdout(), leftFile{Job: id, Task: task, TaskFile: *file})
 		}
 	case f.to == "":
 		header = sync.OnceFunc(func() { fmt.Fprintln(w, "TASK\tBYTES\tFILE") })
 		k.found = func(task int, file *api.TaskFile) error {
 			header()
-			_, err := fmt.Fprintf(w, "%d\t%d\t%s\n", task, file.Size, printable(file.Path))
+			_, err := fmt.Fprintf(w, "%d\t%d\t%s\n", task, file.Size, cli.Printable(file.Path))
 			return err
 		}
 	}
@@ -153,7 +154,7 @@ type collection struct {
 // terminal, and returns the exit status as an error.
 func interruptedFiles(w io.Writer, job string) error {
 	fmt.Fprintf(w, "interrupted; the files of job %s are not complete\n", job)
-	return silentError{exitInterrupted}
+	return cli.SilentError{Code: cli.ExitInterrupted}
 }
 
 // collect copies the files of a job that has ended. It says what fails, and then the exit status is
@@ -178,7 +179,7 @@ func collect(ctx context.Context, c *collection, errs io.Writer) error {
 	}
 	if err != nil {
 		fmt.Fprintf(errs, "pigeon: files of job %s: %v\n", c.job.ID, err)
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return k.report()
 }

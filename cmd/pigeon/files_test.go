@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // holds fails the test unless a file holds a text.
@@ -94,14 +95,14 @@ func TestFiles(t *testing.T) {
 			want string
 			args []string
 		}{
-			{exitUsage, "syntax error in pattern", []string{"files", id, "[x"}},
-			{exitUsage, "name it with --task", []string{"files", id, "--attempt", "1"}},
-			{exitUsage, "has tasks 0 to 1, not 2", []string{"files", id, "--task", "2"}},
-			{exitUsage, "names no folder", []string{"files", id, "--to", ""}},
-			{exitUsage, "give --wait too", []string{"submit", "--collect", at, "--", "true"}},
-			{exitFailed, "cannot be made", []string{"submit", "--wait", "--collect", filepath.Join(one, "run"), "--", "true"}},
-			{exitFailed, "pigeon: task 0 of job ", []string{"files", sleep}},
-			{exitFailed, "no such job", []string{"files", "unknown"}},
+			{cli.ExitUsage, "syntax error in pattern", []string{"files", id, "[x"}},
+			{cli.ExitUsage, "name it with --task", []string{"files", id, "--attempt", "1"}},
+			{cli.ExitUsage, "has tasks 0 to 1, not 2", []string{"files", id, "--task", "2"}},
+			{cli.ExitUsage, "names no folder", []string{"files", id, "--to", ""}},
+			{cli.ExitUsage, "give --wait too", []string{"submit", "--collect", at, "--", "true"}},
+			{cli.ExitFailed, "cannot be made", []string{"submit", "--wait", "--collect", filepath.Join(one, "run"), "--", "true"}},
+			{cli.ExitFailed, "pigeon: task 0 of job ", []string{"files", sleep}},
+			{cli.ExitFailed, "no such job", []string{"files", "unknown"}},
 		} {
 			if code, _, errs := program(t, c.args...); code != c.code || !strings.Contains(errs, c.want) {
 				t.Errorf("%q: status %d, want %d and %q: %s", c.args, code, c.code, c.want, errs)

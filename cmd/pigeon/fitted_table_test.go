@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // The table of jobs fits any width: first columns that matter less go, and names are cut; ids and
@@ -20,7 +21,7 @@ func TestStatusTableFits(t *testing.T) {
 	}
 	for _, width := range []int{0, 200, 120, 80, 60, 45, 10, 1} {
 		var out strings.Builder
-		if err := printStatusTable(&out, list, terminal{width: width}, now); err != nil {
+		if err := printStatusTable(&out, list, cli.Terminal{Width: width}, now); err != nil {
 			t.Fatal(err)
 		}
 		text := out.String()
@@ -42,7 +43,7 @@ func TestStatusTableFits(t *testing.T) {
 		whole("SUBMITTED", 134)
 	}
 	var out strings.Builder
-	if err := printStatusTable(&out, list, terminal{width: 80, height: 24, colours: true}, now); err != nil || !strings.Contains(out.String(), "\x1b[31mfailed\x1b[0m") {
+	if err := printStatusTable(&out, list, cli.Terminal{Width: 80, Height: 24, Colours: true}, now); err != nil || !strings.Contains(out.String(), "\x1b[31mfailed\x1b[0m") {
 		t.Errorf("%v: %q", err, out.String())
 	}
 }
@@ -54,7 +55,7 @@ func TestStatusTableWithALongID(t *testing.T) {
 		{Job: "01M832RR45W1ABQPW75C0HRZVM", Owner: "team/alice", Class: "long", State: api.StateRunning, Tasks: 1000, Completed: 7, Running: 12},
 	}
 	var out strings.Builder
-	if err := printStatusTable(&out, list, terminal{width: 80}, time.Unix(100, 0)); err != nil {
+	if err := printStatusTable(&out, list, cli.Terminal{Width: 80}, time.Unix(100, 0)); err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range []string{"kkkkkk…  failed ", "01M832RR45W1ABQPW75C0HRZVM ", " running ", " 7/1000 "} {
@@ -75,10 +76,10 @@ func TestAges(t *testing.T) {
 
 // Files, pipes and terminals without colours get none.
 func TestNoTerminal(t *testing.T) {
-	if s := terminalOf(&strings.Builder{}); s != (terminal{}) {
+	if s := cli.TerminalOf(&strings.Builder{}); s != (cli.Terminal{}) {
 		t.Errorf("%+v", s)
 	}
-	if got := fmt.Sprint(terminal{}.paint("x", red), terminal{colours: true}.paint("x", plain), printable("a\x00\nb\u202e")); got != "x x a??b?" && got != "xxa??b?" {
+	if got := fmt.Sprint(cli.Terminal{}.Paint("x", cli.Red), cli.Terminal{Colours: true}.Paint("x", cli.Plain), cli.Printable("a\x00\nb\u202e")); got != "x x a??b?" && got != "xxa??b?" {
 		t.Errorf("%q", got)
 	}
 }
@@ -91,7 +92,7 @@ func TestStatusTableFitsTheHeight(t *testing.T) {
 	}
 	for height, want := range map[int]string{0: "job-19", 24: "job-19", 23: "and 1 more job\n", 8: "and 16 more jobs\n", 1: "and 19 more jobs\n"} {
 		var out strings.Builder
-		if err := printStatusTable(&out, list, terminal{width: 100, height: height}, time.Unix(0, 0)); err != nil {
+		if err := printStatusTable(&out, list, cli.Terminal{Width: 100, Height: height}, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Count(out.String(), "\n")

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // TestRefusedValues: an error about the value of a flag is about the value, and names what is
@@ -44,7 +46,7 @@ func TestRefusedValues(t *testing.T) {
 		{"submit --after 01JC0000000000000000000000:notok -- true", `--after: ":notok" is no condition; write JOB:ok (it must have completed) or JOB:any (however it has ended); there is none for a job that failed, as Slurm's afternotok`},
 	} {
 		code, out, errs := pigeon(t, strings.Fields(c.args)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) {
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) {
 			t.Errorf("pigeon %s: status %d, %s%s\nwant %s", c.args, code, out, errs, c.want)
 		}
 	}
@@ -94,7 +96,7 @@ func TestNoHint(t *testing.T) {
 	t.Parallel()
 	for _, verb := range []string{"replay", "bench latency", "bench launch"} {
 		code, _, errs := pigeon(t, append(strings.Fields(verb), "--frontend", "127.0.0.1:1")...)
-		if code != exitFailed || strings.Contains(errs, "--help") || !strings.Contains(errs, "127.0.0.1:1") {
+		if code != cli.ExitFailed || strings.Contains(errs, "--help") || !strings.Contains(errs, "127.0.0.1:1") {
 			t.Errorf("pigeon %s: status %d: %s", verb, code, errs)
 		}
 	}
@@ -109,12 +111,12 @@ func TestRefusedValuesShowNoSecrets(t *testing.T) {
 		{"nodemonitor", "--slots", "many", `pigeon: invalid argument "many" for "--slots" flag: expected a whole number`},
 	} {
 		code, out, errs := program(t, "config", "show", c.role, c.flag, c.value)
-		if code != exitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, c.want) {
+		if code != cli.ExitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, c.want) {
 			t.Errorf("%s: status %d, %s%s; want %q", c.flag, code, out, errs, c.want)
 		}
 	}
 	t.Setenv("PIGEON_TASK_ENV", `API_KEY="`+secret)
-	if code, out, errs := program(t, "config", "show", "nodemonitor"); code != exitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, `environment variable PIGEON_TASK_ENV (key "task_env"): expected`) {
+	if code, out, errs := program(t, "config", "show", "nodemonitor"); code != cli.ExitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, `environment variable PIGEON_TASK_ENV (key "task_env"): expected`) {
 		t.Errorf("a variable: status %d, %s%s", code, out, errs)
 	}
 }

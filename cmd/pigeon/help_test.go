@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // The flags of the connection are one line of a verb's help, and a page of their own.
@@ -18,7 +19,7 @@ func TestHelpOfTheConnection(t *testing.T) {
 	}
 	code, all, _ := pigeon(t, "help", "connection")
 	for _, flag := range []string{"--frontend", "--timeout", "--retry-for", "--tls-ca", "--tls-cert", "--tls-key", "--token-file", "--cluster"} {
-		if code != exitDone || !strings.Contains(all, flag+" ") {
+		if code != cli.ExitDone || !strings.Contains(all, flag+" ") {
 			t.Errorf("%d: %s is not in %s", code, flag, all)
 		}
 	}

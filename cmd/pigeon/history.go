@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
@@ -19,7 +20,7 @@ import (
 func historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history",
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show the resources that ended jobs used",
 		Long: `Sums up the jobs that ended at all frontends of the cluster: how many, for how many
 seconds their attempts had a slot, how long they waited for their first task, and how
@@ -29,9 +30,9 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
   pigeon history --since 24h --by owner,day
   pigeon history --jobs --state failed --owner team
   pigeon history --export jobs.parquet --since 2026-01-01`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o historyOptions
 	fs := cmd.Flags()
 	fs.StringVar(&o.since, "since", "", "jobs that ended since: a duration ago (90m, 24h, 7d), a day (2026-01-31) or an instant (2026-01-31T15:04:05Z)")
@@ -53,7 +54,7 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 			o.query.Owner = owner.Value.String()
 		}
 		if err := o.check(time.Now(), fs.Changed("by"), fs.Changed("limit")); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		report := "interrupted"
 		if o.export != "" {
@@ -141,22 +142,22 @@ func instant(flag, text string, now time.Time) (float64, error) {
 	return float64(at.UnixMicro()) / 1e6, nil
 }
 
-func (o *historyOptions) show(cmd *cobra.Command, c *clusterClient, output outputFormat) error {
+func (o *historyOptions) show(cmd *cobra.Command, c *clusterClient, output cli.OutputFormat) error {
 	said := &historyNotes{w: cmd.ErrOrStderr(), seen: map[string]bool{}}
 	switch {
 	case o.export != "":
 		return o.exportTo(cmd.Context(), c, said)
 	case o.jobs:
 		list, err := o.listJobs(cmd.Context(), c, said)
-		if output == outputJSON {
-			return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), list))
+		if output == cli.OutputJSON {
+			return errors.Join(err, cli.WriteAllJSON(cmd.OutOrStdout(), list))
 		}
 		said.none(err, len(list))
 		return errors.Join(err, printUsages(cmd.OutOrStdout(), list))
 	}
 	lines, all, err := o.sums(cmd.Context(), c, said)
-	if output == outputJSON {
-		return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), lines))
+	if output == cli.OutputJSON {
+		return errors.Join(err, cli.WriteAllJSON(cmd.OutOrStdout(), lines))
 	}
 	said.none(err, len(lines))
 	return errors.Join(err, printSums(cmd.OutOrStdout(), o.by, lines, all))
@@ -174,7 +175,7 @@ func (n *historyNotes) about(p *api.HistoryPage) {
 	}
 	n.seen[p.Frontend] = true
 	if p.Problem != "" {
-		fmt.Fprintf(n.w, "pigeon: %s keeps no history of jobs: %s\n", p.Frontend, printable(p.Problem))
+		fmt.Fprintf(n.w, "pigeon: %s keeps no history of jobs: %s\n", p.Frontend, cli.Printable(p.Problem))
 	}
 	if p.Dropped > 0 {
 		fmt.Fprintf(n.w, "pigeon: the history of %s lacks %s that ended since it was started: too many waited to be written, or the disk failed; its log and the metric history_dropped_total say more\n", p.Frontend, sched.Count(int(p.Dropped), "job", "jobs"))
@@ -324,7 +325,7 @@ func printSums(out io.Writer, by []string, lines []usageLine, all usageLine) err
 	if len(lines) == 0 {
 		return nil
 	}
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, strings.ToUpper(strings.Join(by, "\t"))+"\tJOBS\tFAILED\tCANCELLED\tTASKS\tAGAIN\tSLOT-SECONDS\tLOST\tSHARE\tWAIT\tP50\tP99")
 	if len(lines) > 1 {
 		all.keys = append([]string{"all"}, make([]string, len(by)-1)...)
@@ -352,7 +353,7 @@ func printUsages(out io.Writer, list []api.JobUsage) error {
 	if len(list) == 0 {
 		return nil
 	}
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "JOB\tOWNER\tNAME\tSTATE\tCLASS\tTASKS\tFAILED\tAGAIN\tSLOT-SECONDS\tLOST\tWAIT\tENDED")
 	for i := range list {
 		j := &list[i]

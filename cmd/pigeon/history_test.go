@@ -16,20 +16,21 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // TestHistoryVerb: jobs of several frontends are summed up, listed and exported.
 func TestHistoryVerb(t *testing.T) {
 	b, _ := runDev(t, "--nodes", "1", "--groups", "1", "--frontends", "2", "--slots", "2")
 	defer b.stop()
-	if code, out, errs := program(t, "history"); code != exitDone || out != "" || !strings.Contains(errs, "no such job has ended") {
+	if code, out, errs := program(t, "history"); code != cli.ExitDone || out != "" || !strings.Contains(errs, "no such job has ended") {
 		t.Errorf("before the first job: %d, %q, %s", code, out, errs)
 	}
 	for i := range 6 { // their keys lead to both frontends
 		succeed(t, "submit", "--key", "short-"+strconv.Itoa(i), "--owner", "team/ann", "--name", "nightly", "--class", "short", "--tasks", "2", "--sleep", "20ms", "--wait")
 	}
 	succeed(t, "submit", "--owner", "bob", "--class", "long", "--sleep", "10ms", "--wait")
-	if code, _, errs := program(t, "submit", "--owner", "bob", "--class", "long", "--wait", "--", "sh", "-c", "exit 3"); code != exitFailed {
+	if code, _, errs := program(t, "submit", "--owner", "bob", "--class", "long", "--wait", "--", "sh", "-c", "exit 3"); code != cli.ExitFailed {
 		t.Fatalf("%d %s", code, errs)
 	}
 	t.Run("sums", testHistorySums)
@@ -111,7 +112,7 @@ func testHistoryExport(t *testing.T) {
 	if left, err := filepath.Glob(filepath.Join(folder, "*.part")); err != nil || len(left) > 0 {
 		t.Errorf("%q, %v", left, err)
 	}
-	if code, _, errs := program(t, "history", "--export", filepath.Join(folder, "no", "jobs.csv")); code != exitFailed || !strings.Contains(errs, "name another file") {
+	if code, _, errs := program(t, "history", "--export", filepath.Join(folder, "no", "jobs.csv")); code != cli.ExitFailed || !strings.Contains(errs, "name another file") {
 		t.Errorf("%d %s", code, errs)
 	}
 }
@@ -137,7 +138,7 @@ func testHistoryMistakes(t *testing.T) {
 		"--since 99999999999999999999h --jobs": "2026-01-31",
 		"--until 2026-13-01":                   "2026-01-31",
 	} {
-		if code, _, errs := program(t, append([]string{"history"}, strings.Fields(flags)...)...); code != exitUsage || !strings.Contains(errs, want) {
+		if code, _, errs := program(t, append([]string{"history"}, strings.Fields(flags)...)...); code != cli.ExitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%s: status %d: %s", flags, code, errs)
 		}
 	}
@@ -177,7 +178,7 @@ func TestExportsToOneFile(t *testing.T) {
 	f = startFake(t, &fakeFrontend{history: func(q *api.HistoryQuery) api.HistoryPage {
 		if q.Owner == "first" && q.AfterJob != "" { // between its pages
 			other.Do(func() {
-				if code, _, errs := program(t, "history", "--export", file, "--owner", "second", "--frontend", f.address); code != exitDone {
+				if code, _, errs := program(t, "history", "--export", file, "--owner", "second", "--frontend", f.address); code != cli.ExitDone {
 					t.Errorf("status %d: %s", code, errs)
 				}
 			})
@@ -188,7 +189,7 @@ func TestExportsToOneFile(t *testing.T) {
 		}
 		return p
 	}})
-	if code, _, errs := program(t, "history", "--export", file, "--owner", "first", "--frontend", f.address); code != exitDone {
+	if code, _, errs := program(t, "history", "--export", file, "--owner", "first", "--frontend", f.address); code != cli.ExitDone {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	text, err := os.ReadFile(file)

@@ -13,17 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
-const (
-	// cancelTime bounds the cancellation of a job that may have been accepted, whose user interrupted it.
-	cancelTime = 5 * time.Second
-	// exitInterrupted is 128 + SIGINT, and exitBrokenPipe 128 + SIGPIPE, as shells have
-	// them.
-	exitInterrupted = 130
-	exitBrokenPipe  = 141
-)
+// cancelTime bounds the cancellation of a job that may have been accepted, whose user interrupted it.
+const cancelTime = 5 * time.Second
 
 // untilHangup returns a context that ends also when the terminal of the caller is closed
 // (SIGHUP, unless it is ignored, as by nohup). stop restores what the signal does.
@@ -56,14 +51,14 @@ func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status in
 	} else {
 		fmt.Fprintf(w, "interrupted; job %s had ended before: %s\n", job.ID, s.State)
 	}
-	return silentError{status}
+	return cli.SilentError{Code: status}
 }
 
 // left reports that a job continues whose user no longer waits for it, and returns the
 // exit status as an error.
 func left(w io.Writer, id string) error {
 	fmt.Fprintf(w, "interrupted; job %s goes on. 'pigeon logs -f %s' follows it, 'pigeon cancel %s' ends it\n", id, id, id)
-	return silentError{exitInterrupted}
+	return cli.SilentError{Code: cli.ExitInterrupted}
 }
 
 // asking is withCluster for verbs that only ask: a user who interrupts one knows why there is
@@ -80,11 +75,11 @@ func ordering(cmd *cobra.Command, use func(*clusterClient) error) error {
 // unlessInterrupted returns the error of a verb. Where its user has interrupted it, it reports this
 // instead, and returns the exit status.
 func unlessInterrupted(cmd *cobra.Command, report string, err error) error {
-	if _, said := errors.AsType[silentError](err); said || err == nil || context.Cause(cmd.Context()) == nil {
+	if _, said := errors.AsType[cli.SilentError](err); said || err == nil || context.Cause(cmd.Context()) == nil {
 		return err
 	}
 	fmt.Fprintln(cmd.ErrOrStderr(), report)
-	return silentError{exitInterrupted}
+	return cli.SilentError{Code: cli.ExitInterrupted}
 }
 
 // isBrokenPipe reports whether the reader of the output has closed it.

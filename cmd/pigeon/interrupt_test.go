@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // The user who interrupts a verb while its frontend is silent is told no fault of the frontend: the
@@ -28,8 +30,8 @@ func TestInterruptedVerbs(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := run(ctx, append(strings.Fields(verb), "--frontend", silent.Addr().String()), strings.NewReader(""), &out, &errs)
-		if code != exitInterrupted || !strings.HasPrefix(errs.String(), want) || strings.Contains(errs.String(), "nothing to do") {
-			t.Errorf("%s: status %d, %q, want %d and %q", verb, code, errs.String(), exitInterrupted, want)
+		if code != cli.ExitInterrupted || !strings.HasPrefix(errs.String(), want) || strings.Contains(errs.String(), "nothing to do") {
+			t.Errorf("%s: status %d, %q, want %d and %q", verb, code, errs.String(), cli.ExitInterrupted, want)
 		}
 	}
 }
@@ -44,8 +46,8 @@ func TestInterruptedMeasurements(t *testing.T) {
 		"bench launch --tasks 10", "bench fair", "bench faults", "replay --trace gen:uniform,jobs=5",
 	} {
 		var out, errs bytes.Buffer
-		if code := run(ctx, strings.Fields(line), strings.NewReader(""), &out, &errs); code != exitInterrupted || !strings.HasPrefix(errs.String(), "interrupted") {
-			t.Errorf("%s: status %d, %q, want %d", line, code, errs.String(), exitInterrupted)
+		if code := run(ctx, strings.Fields(line), strings.NewReader(""), &out, &errs); code != cli.ExitInterrupted || !strings.HasPrefix(errs.String(), "interrupted") {
+			t.Errorf("%s: status %d, %q, want %d", line, code, errs.String(), cli.ExitInterrupted)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
 )
@@ -280,7 +281,7 @@ func (f *jobFile) apply(fs *pflag.FlagSet, hasProgram bool) error {
 		}
 		if err := fs.Set(v.flag, v.text); err != nil {
 			if e, invalid := errors.AsType[*pflag.InvalidValueError](err); invalid {
-				err = cmp.Or(clearerFault(e), e.Unwrap())
+				err = cmp.Or(cli.ClearerFault(e), e.Unwrap())
 			}
 			return fmt.Errorf("%s, line %d: %s %q: %w", f.path, v.line, strings.ReplaceAll(v.flag, "-", "_"), v.text, err)
 		}

@@ -15,13 +15,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // asked returns what a command line of submit asks a frontend for; nothing is sent.
 func asked(t *testing.T, stdin string, args ...string) (r *api.Request, stderr string, err error) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "submit", SilenceErrors: true, SilenceUsage: true}
-	cmd.SetFlagErrorFunc(explainFlag)
+	cmd.SetFlagErrorFunc(cli.ExplainFlag)
 	job, own := addJobFlags(cmd), submitFlags{}
 	own.add(cmd.Flags())
 	addClientFlags(cmd)
@@ -240,7 +241,7 @@ func TestMistakesInJobFiles(t *testing.T) {
 		"command: [a]\n#" + strings.Repeat("x", maxJobFile):         "the limit of a job file",
 	} {
 		_, _, err := asked(t, text, "--file", "-")
-		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {
+		if _, usage := errors.AsType[cli.UsageError](err); !usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}
@@ -266,7 +267,7 @@ func TestMistakesInScripts(t *testing.T) {
 		"\xff\xfe#\x00!\x00": "job.sh cannot be sent: it is written in UTF-16",
 	} {
 		_, _, err := asked(t, "", write(t, "job.sh", text))
-		if _, usage := errors.AsType[usageError](err); !usage || !strings.Contains(err.Error(), want) {
+		if _, usage := errors.AsType[cli.UsageError](err); !usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %q", text, err, want)
 		}
 	}
@@ -282,7 +283,7 @@ func TestJobSchema(t *testing.T) {
 		}
 		AdditionalProperties bool
 	}
-	if err := json.Unmarshal([]byte(out), &s); err != nil || code != exitDone || errs != "" {
+	if err := json.Unmarshal([]byte(out), &s); err != nil || code != cli.ExitDone || errs != "" {
 		t.Fatalf("%d, %v, %s", code, err, errs)
 	}
 	if len(s.Properties) != len(fileKeys) || s.AdditionalProperties {
@@ -309,7 +310,7 @@ func TestJobFilesOnACluster(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	file := write(t, "job.yaml", fmt.Sprintf("name: report\nscript: |\n  #!/bin/sh\n  echo $WHO $1\narguments: [done]\nenv: {WHO: me}\nafter: [%s, \"%[1]s-not:any\"]\n", first))
-	if code, _, errs := program(t, "submit", "--file", file); code != exitFailed || !strings.Contains(errs, first+"-not") {
+	if code, _, errs := program(t, "submit", "--file", file); code != cli.ExitFailed || !strings.Contains(errs, first+"-not") {
 		t.Errorf("after a job that does not exist: %d %s", code, errs)
 	}
 	gate := filepath.Join(t.TempDir(), "gate")
@@ -329,10 +330,10 @@ func TestJobFilesOnACluster(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	failed := succeed(t, "submit", "--", "false")
-	if code, _, errs := program(t, "submit", "--wait", "--after", failed, "--", "true"); code != exitFailed || !strings.Contains(errs, "job "+failed+", after which it was to start, failed") {
+	if code, _, errs := program(t, "submit", "--wait", "--after", failed, "--", "true"); code != cli.ExitFailed || !strings.Contains(errs, "job "+failed+", after which it was to start, failed") {
 		t.Errorf("%d %s", code, errs)
 	}
-	if code, _, errs := program(t, "submit", "--after", last, "--after", "nothing", "--", "true"); code != exitFailed || !strings.Contains(errs, `job "nothing"`) {
+	if code, _, errs := program(t, "submit", "--after", last, "--after", "nothing", "--", "true"); code != cli.ExitFailed || !strings.Contains(errs, `job "nothing"`) {
 		t.Errorf("%d %s", code, errs)
 	}
 }

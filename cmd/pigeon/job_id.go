@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
@@ -50,7 +51,7 @@ func (c *clusterClient) jobID(ctx context.Context, given string) (string, error)
 	case len(found) == 1:
 		return found[0].Job, nil
 	}
-	return "", wrongUse(&api.Error{
+	return "", cli.AsUsageError(&api.Error{
 		Problem: api.Invalid, What: fmt.Sprintf("more than one job begins so: %s", candidates(found)), Subject: fmt.Sprintf("job %q", given),
 		Tried: "looking for the only job whose id begins with that", Next: "give more of the id",
 	})
@@ -60,7 +61,7 @@ func (c *clusterClient) jobID(ctx context.Context, given string) (string, error)
 func candidates(list []api.Status) string {
 	var names []string
 	for _, s := range list[:min(len(list), namedCandidates)] {
-		names = append(names, fmt.Sprintf("%s (%s)", printable(s.Job), s.State))
+		names = append(names, fmt.Sprintf("%s (%s)", cli.Printable(s.Job), s.State))
 	}
 	if len(list) > namedCandidates {
 		names = append(names, "...")

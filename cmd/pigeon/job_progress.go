@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
@@ -24,11 +25,11 @@ const (
 
 // waitWithProgress waits for the end of a job and shows how far it has come.
 func waitWithProgress(ctx context.Context, job *frontends.Job, out io.Writer) (api.Status, error) {
-	p := newProgress(out)
-	p.every = writeEvery
-	defer p.clear()
+	p := cli.NewProgress(out)
+	p.Every = writeEvery
+	defer p.Clear()
 	step := writeEvery
-	if p.terminal {
+	if p.Terminal {
 		step = drawEvery
 	}
 	began := time.Now()
@@ -38,10 +39,10 @@ func waitWithProgress(ctx context.Context, job *frontends.Job, out io.Writer) (a
 			return s, err
 		}
 		took := time.Since(began).Round(time.Second)
-		if p.terminal {
-			p.linef("%s %s, %v", bar(&s), counts(&s), took)
+		if p.Terminal {
+			p.Linef("%s %s, %v", bar(&s), counts(&s), took)
 		} else {
-			p.linef("job %s: %s after %v", s.Job, counts(&s), took)
+			p.Linef("job %s: %s after %v", s.Job, counts(&s), took)
 		}
 	}
 }
@@ -87,7 +88,7 @@ func (n *queueNotice) observe(ctx context.Context, job *frontends.Job, s *api.St
 			return // the next state shows more
 		}
 		n.told = true
-		_ = printTo(n.out, "pigeon: job %s is queued: %s\n", job.ID, cmp.Or(waitReasons(e), "no reason is known yet."))
+		_ = cli.PrintTo(n.out, "pigeon: job %s is queued: %s\n", job.ID, cmp.Or(waitReasons(e), "no reason is known yet."))
 	}
 }
 

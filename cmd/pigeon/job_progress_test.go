@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestBarAndCounts(t *testing.T) {
@@ -57,7 +58,7 @@ func TestRunSaysWhyItWaits(t *testing.T) {
 		t.Fatal("run does not report why it waits")
 	}
 	succeed(t, "cancel", "first")
-	if a, b := <-ended, <-ended; a+b != exitDone+exitFailed {
+	if a, b := <-ended, <-ended; a+b != cli.ExitDone+cli.ExitFailed {
 		t.Errorf("exit statuses %d and %d, %s", a, b, errs.String())
 	}
 	if got := errs.String(); !strings.HasPrefix(got, "pigeon: job second is queued: ") || !strings.Contains(got, "Group 0") || !strings.Contains(got, "\npigeon: job second is ") {

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -223,7 +224,7 @@ func (s *jobScript) applyLine(cmd *cobra.Command, line string, before map[string
 	if err != nil {
 		_, unknown := errors.AsType[*pflag.NotExistError](err)
 		if _, invalid := errors.AsType[*pflag.InvalidValueError](err); unknown || invalid {
-			return explainFlag(cmd, err)
+			return cli.ExplainFlag(cmd, err)
 		}
 		return err
 	}

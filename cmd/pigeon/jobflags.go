@@ -13,6 +13,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -74,7 +75,7 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
 	settings, _, err := loadClient(j.cmd)
 	if err != nil {
-		return nil, false, wrongUse(err)
+		return nil, false, cli.AsUsageError(err)
 	}
 	r = &api.Request{
 		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable, NoSuspend: j.noSuspend,
@@ -86,16 +87,16 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 	if len(argv) > 0 {
 		exec, err := j.exec(argv)
 		if err != nil {
-			return nil, false, wrongUse(err)
+			return nil, false, cli.AsUsageError(err)
 		}
 		r.Backend, payload = api.BackendExec, api.Payload{Backend: api.BackendExec, Exec: exec}
 		r.Description = strings.Join(argv, " ")
 	}
 	if err := checkTasks(n); err != nil {
-		return nil, false, wrongUse(err)
+		return nil, false, cli.AsUsageError(err)
 	}
 	if j.staged, err = stage(j.stage, j.stageBytes, j.cmd.ErrOrStderr()); err != nil {
-		return nil, false, wrongUse(err)
+		return nil, false, cli.AsUsageError(err)
 	}
 	r.Stage = j.staged.list
 	r.Tasks = make([]api.Task, n)
@@ -105,7 +106,7 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 	if ownKey = r.Key == ""; ownKey {
 		r.Key = ulid.Make().String()
 	}
-	return r, ownKey, wrongUse(r.Validate())
+	return r, ownKey, cli.AsUsageError(r.Validate())
 }
 
 // stageBytes asks the frontends how many bytes a job may stage. What is wrong with them is said at

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
@@ -58,7 +59,7 @@ func testOutput(t *testing.T) {
 	if got := succeed(t, "logs", job, "-o", "json"); !strings.Contains(got, `"stream":"stdout","offset":0,"data":"me 0\n"`) {
 		t.Errorf("json %q", got)
 	}
-	if code, _, errs := program(t, "logs", job, "--task", "3"); code != exitUsage || !strings.Contains(errs, "tasks 0 to 2") {
+	if code, _, errs := program(t, "logs", job, "--task", "3"); code != cli.ExitUsage || !strings.Contains(errs, "tasks 0 to 2") {
 		t.Errorf("%d %s", code, errs)
 	}
 
@@ -72,7 +73,7 @@ func testOutput(t *testing.T) {
 	}()
 	await.Until(t, "its first line", func() bool {
 		code, out, _ := program(t, "logs", job)
-		return code == exitDone && out == "before\n"
+		return code == cli.ExitDone && out == "before\n"
 	})
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -97,10 +98,10 @@ func testRun(t *testing.T) {
 		{[]string{"run", "--", "no-such-program"}, 127, "", `"no-such-program" was not found`},
 		{[]string{"run", "--", "/nonexistent"}, 127, "", `"/nonexistent" does not exist`},
 		{[]string{"run", "--", "/etc/passwd"}, 126, "", `may not run the program "/etc/passwd"`},
-		{[]string{"run", "--dir", "/no/such/folder", "--", "true"}, exitFailed, "", "/no/such/folder"},
+		{[]string{"run", "--dir", "/no/such/folder", "--", "true"}, cli.ExitFailed, "", "/no/such/folder"},
 		{[]string{"run", "--time-limit", "2s", "--", "sh", "-c", "echo on; exec sleep 600"}, 143, "on\n", "it ran for 2s, its time limit"},
 		{[]string{"run", "--memory", "256M", "--", "sh", "-c", "tail /dev/zero 2>/dev/null"}, 1, "", "of the 256M of memory"},
-		{[]string{"run", "--memory", "5", "--", "true"}, exitUsage, "", "has no unit"},
+		{[]string{"run", "--memory", "5", "--", "true"}, cli.ExitUsage, "", "has no unit"},
 		// It fails once, and finds its own trace the second time.
 		{[]string{"run", "--retries", "1", "--dir", dir, "--", "sh", "-c", "if [ -e again ]; then echo ok; else touch again; exit 9; fi"}, 0, "ok\n", ""},
 	} {
@@ -139,10 +140,10 @@ func testInterruptions(t *testing.T) {
 		code      int
 		state     api.State
 	}{
-		{"run, Ctrl-C", "interrupted", sleeps("run", "interrupted"), func(cancel context.CancelFunc) { cancel() }, exitInterrupted, api.StateCancelled},
-		{"run, terminal closed", "closed", sleeps("run", "closed"), func(context.CancelFunc) { hangUp(t) }, exitInterrupted, api.StateCancelled},
-		{"submit --wait, Ctrl-C", "waited", sleeps("submit", "waited", "--wait"), func(cancel context.CancelFunc) { cancel() }, exitInterrupted, api.StateRunning},
-		{"logs -f, Ctrl-C", "waited", []string{"logs", "-f", "waited"}, func(cancel context.CancelFunc) { cancel() }, exitInterrupted, api.StateRunning},
+		{"run, Ctrl-C", "interrupted", sleeps("run", "interrupted"), func(cancel context.CancelFunc) { cancel() }, cli.ExitInterrupted, api.StateCancelled},
+		{"run, terminal closed", "closed", sleeps("run", "closed"), func(context.CancelFunc) { hangUp(t) }, cli.ExitInterrupted, api.StateCancelled},
+		{"submit --wait, Ctrl-C", "waited", sleeps("submit", "waited", "--wait"), func(cancel context.CancelFunc) { cancel() }, cli.ExitInterrupted, api.StateRunning},
+		{"logs -f, Ctrl-C", "waited", []string{"logs", "-f", "waited"}, func(cancel context.CancelFunc) { cancel() }, cli.ExitInterrupted, api.StateRunning},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.job == "closed" && signal.Ignored(syscall.SIGHUP) {
@@ -178,7 +179,7 @@ func testInterruptions(t *testing.T) {
 	_ = r.Close()
 	var errs bytes.Buffer
 	code := run(t.Context(), sleeps("run", "unread"), strings.NewReader(""), w, &errs)
-	if s := statusOfJob(t, "unread"); code != exitBrokenPipe || s.State != api.StateCancelled {
+	if s := statusOfJob(t, "unread"); code != cli.ExitBrokenPipe || s.State != api.StateCancelled {
 		t.Errorf("status %d, %s, %+v", code, errs.String(), s)
 	}
 	_ = w.Close()
@@ -190,7 +191,7 @@ func testInterruptions(t *testing.T) {
 	go func() { ended <- run(t.Context(), sleeps("run", "ended"), strings.NewReader(""), out, &errs) }()
 	<-out.written
 	succeed(t, "cancel", "ended")
-	if code := <-ended; code != exitFailed || !strings.Contains(errs.String(), "job ended was cancelled") {
+	if code := <-ended; code != cli.ExitFailed || !strings.Contains(errs.String(), "job ended was cancelled") {
 		t.Errorf("status %d, %q", code, errs.String())
 	}
 }
@@ -221,7 +222,7 @@ func statusOfJob(t *testing.T, job string) api.Status {
 
 func testFailedTasks(t *testing.T) {
 	code, out, errs := program(t, "submit", "--tasks", "4", "--wait", "-o", "json", "--", "sh", "-c", "test $PIGEON_TASK -ne 2 || exit 7")
-	if code != exitFailed || errs != "" {
+	if code != cli.ExitFailed || errs != "" {
 		t.Fatalf("%d %s", code, errs)
 	}
 	s := lines[api.Status](t, out)[1]
@@ -278,7 +279,7 @@ func testFullOutput(t *testing.T) {
 		var errs bytes.Buffer
 		args := append([]string{"submit", "--key", key, "--sleep", "1ms"}, c.flags...)
 		code := run(t.Context(), args, strings.NewReader(""), &fullDisk{c.room}, &errs)
-		if code != exitFailed || !strings.Contains(errs.String(), "pigeon: job "+key+" "+c.want) {
+		if code != cli.ExitFailed || !strings.Contains(errs.String(), "pigeon: job "+key+" "+c.want) {
 			t.Errorf("%q: status %d, %s", args, code, errs.String())
 		}
 		statusOfJob(t, key)
@@ -353,27 +354,27 @@ func testMistakes(t *testing.T) {
 		code int
 		want string
 	}{
-		{"submit", exitUsage, "no program"},
-		{"run", exitUsage, "no program"},
-		{"submit --sleep 1s -- true", exitUsage, "both --sleep"},
-		{"submit --sleep -1s", exitUsage, "is negative"},
-		{"submit --estimate -1s -- true", exitUsage, "estimate is -1s"},
-		{"submit --class medium -- true", exitUsage, `"medium"`},
-		{"submit --retries 101 -- true", exitUsage, "0 to 100"},
-		{"submit --tasks 100001 -- true", exitUsage, "limit"},
-		{"submit --tasks 0 -- true", exitUsage, "--tasks is 0, and a job has at least one task"},
-		{"submit --tasks -1 -- true", exitUsage, "give 1 or more, or leave it out for one"},
-		{"submit --env NO_SUCH_VARIABLE -- true", exitUsage, "NO_SUCH_VARIABLE"},
-		{"submit --env =x -- true", exitUsage, "names no variable"},
-		{"submit --frontend nowhere -- true", exitUsage, "host:port"},
-		{"status nope", exitFailed, `"nope": no such job`},
-		{"explain nope", exitFailed, `"nope": no such job`},
-		{"cancel nope", exitFailed, `"nope": no such job`},
-		{"logs nope", exitFailed, `"nope": no such job`},
-		{"logs nope --task -1", exitUsage, "is no number of a task"},
-		{"logs nope --task 1%2", exitUsage, "is no number of a task"},
-		{"status --limit 0", exitUsage, "--limit 0"},
-		{"status --frontend 127.0.0.1:1 --retry-for 0", exitFailed, "frontend at 127.0.0.1:1"},
+		{"submit", cli.ExitUsage, "no program"},
+		{"run", cli.ExitUsage, "no program"},
+		{"submit --sleep 1s -- true", cli.ExitUsage, "both --sleep"},
+		{"submit --sleep -1s", cli.ExitUsage, "is negative"},
+		{"submit --estimate -1s -- true", cli.ExitUsage, "estimate is -1s"},
+		{"submit --class medium -- true", cli.ExitUsage, `"medium"`},
+		{"submit --retries 101 -- true", cli.ExitUsage, "0 to 100"},
+		{"submit --tasks 100001 -- true", cli.ExitUsage, "limit"},
+		{"submit --tasks 0 -- true", cli.ExitUsage, "--tasks is 0, and a job has at least one task"},
+		{"submit --tasks -1 -- true", cli.ExitUsage, "give 1 or more, or leave it out for one"},
+		{"submit --env NO_SUCH_VARIABLE -- true", cli.ExitUsage, "NO_SUCH_VARIABLE"},
+		{"submit --env =x -- true", cli.ExitUsage, "names no variable"},
+		{"submit --frontend nowhere -- true", cli.ExitUsage, "host:port"},
+		{"status nope", cli.ExitFailed, `"nope": no such job`},
+		{"explain nope", cli.ExitFailed, `"nope": no such job`},
+		{"cancel nope", cli.ExitFailed, `"nope": no such job`},
+		{"logs nope", cli.ExitFailed, `"nope": no such job`},
+		{"logs nope --task -1", cli.ExitUsage, "is no number of a task"},
+		{"logs nope --task 1%2", cli.ExitUsage, "is no number of a task"},
+		{"status --limit 0", cli.ExitUsage, "--limit 0"},
+		{"status --frontend 127.0.0.1:1 --retry-for 0", cli.ExitFailed, "frontend at 127.0.0.1:1"},
 	} {
 		if code, out, errs := program(t, strings.Fields(c.args)...); code != c.code || out != "" || !strings.Contains(errs, c.want) {
 			t.Errorf("pigeon %s: status %d, %q, %s", c.args, code, out, errs)
@@ -421,7 +422,7 @@ func TestNoCluster(t *testing.T) {
 	t.Setenv("PIGEON_FRONTEND", "")
 	code, _, errs := program(t, "status")
 	for _, part := range []string{"no cluster found", "--frontend", "PIGEON_FRONTEND", "dev.json", "pigeon dev"} {
-		if code != exitUsage || !strings.Contains(errs, part) {
+		if code != cli.ExitUsage || !strings.Contains(errs, part) {
 			t.Errorf("status %d without %q: %s", code, part, errs)
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/failover"
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
-	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/outputs"
 	"github.com/pigeon-sched/pigeon/bench/published"
 	"github.com/pigeon-sched/pigeon/bench/reuther"
@@ -29,7 +28,9 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/spf13/cobra"
 )
 
@@ -103,7 +104,7 @@ func printedObjects() []printed {
 		{"trace distance", "for each quantity", reflect.TypeFor[published.Distance]()},
 		{"config show", "for each setting", reflect.TypeFor[config.Origin]()},
 		{"doctor", "for each check", reflect.TypeFor[doctor.Finding]()},
-		{"version", "", reflect.TypeFor[version]()},
+		{"version", "", reflect.TypeFor[cli.Version]()},
 	}
 }
 

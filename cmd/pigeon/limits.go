@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/pflag"
 )
 
@@ -86,6 +87,9 @@ func (l *timeLimitFlag) String() string {
 }
 
 // Type implements [pflag.Value].
+// NamesItsLimit implements [cli.OwnLimit].
+func (l *timeLimitFlag) NamesItsLimit() {}
+
 func (l *timeLimitFlag) Type() string { return "duration" }
 
 // Set implements [pflag.Value].
@@ -102,7 +106,7 @@ func parseTimeLimit(text string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(text, 64); err == nil {
 		return 0, fmt.Errorf("%q has no unit; write %[1]ss for seconds or %[1]sm for minutes", text)
 	}
-	if tooLong(text) {
+	if cli.TooLong(text) {
 		return 0, fmt.Errorf("%q is too large; use %v or less", text, api.MaxTimeLimit)
 	}
 	d, err := time.ParseDuration(text)

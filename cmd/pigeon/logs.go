@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
@@ -71,14 +72,14 @@ type logPiece struct {
 // asJSON returns a function that writes one object for each piece.
 func asJSON(w io.Writer) func(*taskOutput, []byte) error {
 	return func(t *taskOutput, data []byte) error {
-		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Data: string(data)})
+		return cli.WriteJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Data: string(data)})
 	}
 }
 
 // missingAsJSON is sayMissing in JSON.
 func missingAsJSON(w io.Writer) func(*taskOutput, int64, string) error {
 	return func(t *taskOutput, missing int64, why string) error {
-		return writeJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Missing: missing, Why: why})
+		return cli.WriteJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Missing: missing, Why: why})
 	}
 }
 
@@ -138,7 +139,7 @@ func (t *taskOutput) replacedBy(piece *wire.LogChunk) bool {
 func logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs JOB",
-		GroupID: groupJobs,
+		GroupID: cli.GroupJobs,
 		Short:   "Print what tasks of a job wrote",
 		Long: `Prints what a task of an exec job wrote to standard output, or with --stderr to
 standard error; of several tasks with the number of the task before each line. The node
@@ -150,10 +151,10 @@ attempt follows from its beginning.`,
   pigeon logs JOB --task 7 --stderr
   pigeon logs JOB --task 0-4,9
   pigeon logs JOB --task all --follow`,
-		Args:              namesOne("job"),
+		Args:              cli.NamesOne("job"),
 		ValidArgsFunction: completeJobs,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	l := &logsFlags{}
 	fs := cmd.Flags()
 	fs.StringVar(&l.tasks, "task", "0", "number of the task, from 0; several as 1,3,5-9; or all")
@@ -163,10 +164,10 @@ attempt follows from its beginning.`,
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if l.attempt < 0 {
-			return wrongUse(fmt.Errorf("--attempt %d must not be negative", l.attempt))
+			return cli.AsUsageError(fmt.Errorf("--attempt %d must not be negative", l.attempt))
 		}
 		if err := checkTaskNumbers(l.tasks); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		l.job, l.stream, l.output = args[0], "stdout", *output
 		if *stderr {
@@ -176,7 +177,7 @@ attempt follows from its beginning.`,
 			err := l.run(cmd, c)
 			switch {
 			case isBrokenPipe(err):
-				return silentError{exitBrokenPipe}
+				return cli.SilentError{Code: cli.ExitBrokenPipe}
 			case l.follow && err != nil && cmd.Context().Err() != nil:
 				return left(cmd.ErrOrStderr(), l.job)
 			}
@@ -191,7 +192,7 @@ type logsFlags struct {
 	job, tasks, stream string
 	attempt            int
 	follow             bool
-	output             outputFormat
+	output             cli.OutputFormat
 }
 
 // run copies the outputs written so far, or, with follow, until the job has ended.
@@ -209,18 +210,18 @@ func (l *logsFlags) run(cmd *cobra.Command, c *clusterClient) error {
 	numbers, err := selectTasks(l.tasks, s.Tasks, id)
 	switch several := len(numbers) > 1; {
 	case err != nil:
-		return wrongUse(err)
+		return cli.AsUsageError(err)
 	case several && l.attempt > 0:
-		return wrongUse(fmt.Errorf("--attempt is of one task, and --task %s are %d", l.tasks, len(numbers)))
+		return cli.AsUsageError(fmt.Errorf("--attempt is of one task, and --task %s are %d", l.tasks, len(numbers)))
 	case l.follow && len(numbers) > mostFollowed:
-		return wrongUse(fmt.Errorf("--task %s are %d tasks, and %d can be followed at a time; name fewer, or leave --follow out", l.tasks, len(numbers), mostFollowed))
+		return cli.AsUsageError(fmt.Errorf("--task %s are %d tasks, and %d can be followed at a time; name fewer, or leave --follow out", l.tasks, len(numbers), mostFollowed))
 	}
 	write, flush := copyTo(cmd.OutOrStdout()), func(*taskOutput) error { return nil }
 	skip, again := sayMissing(errs), sayAgain(errs)
 	if len(numbers) > 1 {
 		write, flush = prefixed(cmd.OutOrStdout())
 	}
-	if l.output == outputJSON {
+	if l.output == cli.OutputJSON {
 		write, skip, again = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout()), nil
 	}
 	outputs := make([]*taskOutput, len(numbers))
@@ -235,7 +236,7 @@ func (l *logsFlags) run(cmd *cobra.Command, c *clusterClient) error {
 		err = errors.Join(err, flush(t))
 	}
 	if err == nil && s.State == api.StateFailed {
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return err
 }
@@ -255,5 +256,5 @@ func copyEach(ctx context.Context, job *frontends.Job, outputs []*taskOutput, fl
 		return first
 	}
 	fmt.Fprintf(errs, "pigeon: %d of %d tasks have no output to show; the first: %v\n", without, len(outputs), first)
-	return silentError{exitFailed}
+	return cli.SilentError{Code: cli.ExitFailed}
 }

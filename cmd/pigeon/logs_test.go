@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // When the disk of the caller is full, the fault is not told as one of the job's output.
@@ -20,7 +21,7 @@ func TestLogsToAFullDisk(t *testing.T) {
 	f := startFake(t, &fakeFrontend{state: api.StateCompleted})
 	var errs bytes.Buffer
 	code := run(t.Context(), []string{"logs", "-f", "JOB", "--frontend", f.address}, strings.NewReader(""), full, &errs)
-	if want := "pigeon: output could not be written: write /dev/full: no space left on device\n"; code != exitFailed || errs.String() != want {
+	if want := "pigeon: output could not be written: write /dev/full: no space left on device\n"; code != cli.ExitFailed || errs.String() != want {
 		t.Errorf("status %d, %q, want %q", code, errs.String(), want)
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
@@ -49,7 +50,7 @@ func testRoles() []role {
 func pigeon(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = execute(t.Context(), newRoot(testRoles()), args, stdio{strings.NewReader(""), &out, &errs})
+	code = cli.Run(t.Context(), newRoot(testRoles()), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, hideConnection)
 	return code, out.String(), errs.String()
 }
 
@@ -68,57 +69,57 @@ func TestExitStatusAndMessages(t *testing.T) {
 		stdout string // part of it; "" means that nothing may be printed
 		stderr string // as stdout
 	}{
-		{"", exitDone, "Simulate and measure:", ""},
-		{"", exitDone, "See what happens:", ""},
-		{"top --every 1ms", exitUsage, "", "--every 1ms"},
-		{"--help", exitDone, "Examples:", ""},
-		{"config", exitDone, "write", ""},
-		{"version", exitDone, "pigeon ", ""},
-		{"version -o json", exitDone, `"go":"go1.`, ""},
-		{"doctor", exitDone, "good", ""},
-		{"doctor -o json", exitDone, `"check":"disk"`, ""},
-		{"completion bash", exitDone, "__start_pigeon", ""},
-		{"config show lorry", exitDone, "listen  127.0.0.1:1  default", ""},
-		{"config show lorry --wait 3s", exitDone, "wait    3s           flag --wait", ""},
-		{"config show lorry --config " + good + " -o json", exitDone, `{"key":"wait","value":2,"text":"2s","from":"file","where":"` + good + `:1"}`, ""},
-		{"config check lorry " + good, exitDone, "good, sets 1 of 2 keys", ""},
-		{"config roles", exitDone, "lorry\n", ""},
-		{"config write lorry", exitDone, "# Patience, a duration.\nwait: 1s\n", ""},
-		{"config write lorry --wait 3s", exitDone, "# Patience, a duration. (default 1s)\nwait: 3s\n", ""},
-		{"config write lorry --config " + good, exitDone, "wait: 2s\n", ""},
-		{"config write lorry --config " + bad, exitUsage, "", "wiat"},
-		{"trace inspect gen:ec2,jobs=50", exitDone, "50 jobs", ""},
-		{"trace convert gen:ec2,jobs=2", exitDone, "0 1 0.", ""},
+		{"", cli.ExitDone, "Simulate and measure:", ""},
+		{"", cli.ExitDone, "See what happens:", ""},
+		{"top --every 1ms", cli.ExitUsage, "", "--every 1ms"},
+		{"--help", cli.ExitDone, "Examples:", ""},
+		{"config", cli.ExitDone, "write", ""},
+		{"version", cli.ExitDone, "pigeon ", ""},
+		{"version -o json", cli.ExitDone, `"go":"go1.`, ""},
+		{"doctor", cli.ExitDone, "good", ""},
+		{"doctor -o json", cli.ExitDone, `"check":"disk"`, ""},
+		{"completion bash", cli.ExitDone, "__start_pigeon", ""},
+		{"config show lorry", cli.ExitDone, "listen  127.0.0.1:1  default", ""},
+		{"config show lorry --wait 3s", cli.ExitDone, "wait    3s           flag --wait", ""},
+		{"config show lorry --config " + good + " -o json", cli.ExitDone, `{"key":"wait","value":2,"text":"2s","from":"file","where":"` + good + `:1"}`, ""},
+		{"config check lorry " + good, cli.ExitDone, "good, sets 1 of 2 keys", ""},
+		{"config roles", cli.ExitDone, "lorry\n", ""},
+		{"config write lorry", cli.ExitDone, "# Patience, a duration.\nwait: 1s\n", ""},
+		{"config write lorry --wait 3s", cli.ExitDone, "# Patience, a duration. (default 1s)\nwait: 3s\n", ""},
+		{"config write lorry --config " + good, cli.ExitDone, "wait: 2s\n", ""},
+		{"config write lorry --config " + bad, cli.ExitUsage, "", "wiat"},
+		{"trace inspect gen:ec2,jobs=50", cli.ExitDone, "50 jobs", ""},
+		{"trace convert gen:ec2,jobs=2", cli.ExitDone, "0 1 0.", ""},
 
-		{"verion", exitUsage, "", `"verion" is not a verb of "pigeon"; the nearest is "version"`},
-		{"mmmmmmmmmm", exitUsage, "", `"mmmmmmmmmm" is not a verb of "pigeon", and resembles none; see 'pigeon --help'`},
-		{"version --mmmmmmmmmm", exitUsage, "", `--mmmmmmmmmm is not a flag of "pigeon version", and resembles none; see 'pigeon version --help'`},
-		{"completion", exitDone, "bash", ""},
-		{"completion foo", exitUsage, "", `"foo" is not a verb of "pigeon completion"`},
-		{"verion --trace x", exitUsage, "", `"version"`},
-		{"config shwo", exitUsage, "", `"show"`},
-		{"config show lory", exitUsage, "", `"lorry"`},
-		{"version --outptu json", exitUsage, "", "--output"},
-		{"version -o xml", exitUsage, "", "text and json"},
-		{"version more", exitUsage, "", "more"},
-		{"version -z", exitUsage, "", "-z"},
-		{"config show lorry --wait 3", exitUsage, "", "unit"},
-		{"config show lorry --config " + bad, exitUsage, "", `"wait"`},
-		{"config show lorry --config absent.yaml", exitUsage, "", "absent.yaml"},
-		{"config check lorry", exitUsage, "", "name a f"},
-		{"config check lorry " + bad, exitUsage, "", "line 1"},
-		{"trace inspect", exitUsage, "", "gen:NAME"},
-		{"trace inspect absent.tr", exitUsage, "", "absent.tr"},
-		{"trace inspect gen:nothing", exitUsage, "", "nothing"},
-		{"trace inspect gen:ec2 --load NaN", exitUsage, "", "--load"},
-		{"trace inspect gen:ec2 --wrong-class 2", exitUsage, "", "--wrong-class"},
-		{"trace inspect gen:ec2 --declared 2", exitUsage, "", "--declared"},
-		{"trace inspect gen:ec2 --names 3,od=1", exitUsage, "", "odd"},
-		{"sim --classes guessed", exitUsage, "", "guessed"},
-		{"trace inspect gen:ec2 --owners 3,flod=1", exitUsage, "", "flood"},
-		{"trace inspect gen:ec2 --jobs -1", exitUsage, "", "--jobs"},
+		{"verion", cli.ExitUsage, "", `"verion" is not a verb of "pigeon"; the nearest is "version"`},
+		{"mmmmmmmmmm", cli.ExitUsage, "", `"mmmmmmmmmm" is not a verb of "pigeon", and resembles none; see 'pigeon --help'`},
+		{"version --mmmmmmmmmm", cli.ExitUsage, "", `--mmmmmmmmmm is not a flag of "pigeon version", and resembles none; see 'pigeon version --help'`},
+		{"completion", cli.ExitDone, "bash", ""},
+		{"completion foo", cli.ExitUsage, "", `"foo" is not a verb of "pigeon completion"`},
+		{"verion --trace x", cli.ExitUsage, "", `"version"`},
+		{"config shwo", cli.ExitUsage, "", `"show"`},
+		{"config show lory", cli.ExitUsage, "", `"lorry"`},
+		{"version --outptu json", cli.ExitUsage, "", "--output"},
+		{"version -o xml", cli.ExitUsage, "", "text and json"},
+		{"version more", cli.ExitUsage, "", "more"},
+		{"version -z", cli.ExitUsage, "", "-z"},
+		{"config show lorry --wait 3", cli.ExitUsage, "", "unit"},
+		{"config show lorry --config " + bad, cli.ExitUsage, "", `"wait"`},
+		{"config show lorry --config absent.yaml", cli.ExitUsage, "", "absent.yaml"},
+		{"config check lorry", cli.ExitUsage, "", "name a f"},
+		{"config check lorry " + bad, cli.ExitUsage, "", "line 1"},
+		{"trace inspect", cli.ExitUsage, "", "gen:NAME"},
+		{"trace inspect absent.tr", cli.ExitUsage, "", "absent.tr"},
+		{"trace inspect gen:nothing", cli.ExitUsage, "", "nothing"},
+		{"trace inspect gen:ec2 --load NaN", cli.ExitUsage, "", "--load"},
+		{"trace inspect gen:ec2 --wrong-class 2", cli.ExitUsage, "", "--wrong-class"},
+		{"trace inspect gen:ec2 --declared 2", cli.ExitUsage, "", "--declared"},
+		{"trace inspect gen:ec2 --names 3,od=1", cli.ExitUsage, "", "odd"},
+		{"sim --classes guessed", cli.ExitUsage, "", "guessed"},
+		{"trace inspect gen:ec2 --owners 3,flod=1", cli.ExitUsage, "", "flood"},
+		{"trace inspect gen:ec2 --jobs -1", cli.ExitUsage, "", "--jobs"},
 
-		{"trace convert gen:ec2,jobs=2 --to " + filepath.Join(dir, "absent", "x.tr"), exitFailed, "", "cannot be written"},
+		{"trace convert gen:ec2,jobs=2 --to " + filepath.Join(dir, "absent", "x.tr"), cli.ExitFailed, "", "cannot be written"},
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
 		if code != c.code {
@@ -135,11 +136,11 @@ func TestExitStatusAndMessages(t *testing.T) {
 func TestEnvironmentReachesConfig(t *testing.T) {
 	t.Setenv("PIGEON_WAIT", "5s")
 	t.Setenv("PIGEON_FRONTEND", "127.0.0.1:20503") // not a lorry's, and known all the same
-	if code, out, errs := pigeon(t, "config", "show", "lorry"); code != exitDone || !strings.Contains(out, "environment PIGEON_WAIT") {
+	if code, out, errs := pigeon(t, "config", "show", "lorry"); code != cli.ExitDone || !strings.Contains(out, "environment PIGEON_WAIT") {
 		t.Errorf("%d %s %s", code, out, errs)
 	}
 	t.Setenv("PIGEON_WIAT", "5s")
-	if code, _, errs := pigeon(t, "config", "show", "lorry"); code != exitUsage || !strings.Contains(errs, "PIGEON_WAIT") {
+	if code, _, errs := pigeon(t, "config", "show", "lorry"); code != cli.ExitUsage || !strings.Contains(errs, "PIGEON_WAIT") {
 		t.Errorf("a misspelt variable: %d %s", code, errs)
 	}
 }
@@ -213,7 +214,7 @@ func TestLoadConfig(t *testing.T) {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 	t.Setenv(fileVariable, "absent.yaml")
-	if _, _, err := loadConfig(cmd, defaults); !errors.Is(err, os.ErrNotExist) || !errors.As(err, new(usageError)) {
+	if _, _, err := loadConfig(cmd, defaults); !errors.Is(err, os.ErrNotExist) || !errors.As(err, new(cli.UsageError)) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -223,7 +224,7 @@ func TestConvertRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "first.tr"), filepath.Join(dir, "second.tr")
 	for _, c := range [][2]string{{"gen:ec2,jobs=200", first}, {first, second}} {
-		if code, _, errs := pigeon(t, "trace", "convert", c[0], "--to", c[1]); code != exitDone {
+		if code, _, errs := pigeon(t, "trace", "convert", c[0], "--to", c[1]); code != cli.ExitDone {
 			t.Fatal(errs)
 		}
 	}
@@ -284,11 +285,11 @@ func TestSummary(t *testing.T) {
 func TestRunIsTheProgram(t *testing.T) {
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
-	if code := run(ctx, []string{"version"}, strings.NewReader(""), &out, &errs); code != exitDone || out.Len() == 0 {
+	if code := run(ctx, []string{"version"}, strings.NewReader(""), &out, &errs); code != cli.ExitDone || out.Len() == 0 {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	cancel()
-	if code := run(ctx, []string{"doctor"}, strings.NewReader(""), &out, &errs); code != exitInterrupted || !strings.HasPrefix(errs.String(), "interrupted") {
+	if code := run(ctx, []string{"doctor"}, strings.NewReader(""), &out, &errs); code != cli.ExitInterrupted || !strings.HasPrefix(errs.String(), "interrupted") {
 		t.Errorf("cancelled: %d %s", code, errs.String())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -12,21 +14,21 @@ import (
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "man FOLDER",
-		GroupID: groupSelf,
+		GroupID: cli.GroupSelf,
 		Short:   "Write the manual pages of all verbs",
 		Long: `Writes a manual page for each verb into a folder, which is made if it is missing. Packages
 have them already.`,
 		Example: `  pigeon man ~/.local/share/man/man1 && man pigeon-submit`,
-		Args:    namesOne("folder"),
+		Args:    cli.NamesOne("folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return writeManual(cmd.Root(), args[0], currentVersion())
+			return writeManual(cmd.Root(), args[0], cli.CurrentVersion())
 		},
 	}
 }
 
 // writeManual writes a page for the root and each verb below it. The pages have the date of the
 // commit, so that those of one commit are always the same.
-func writeManual(root *cobra.Command, folder string, v version) error {
+func writeManual(root *cobra.Command, folder string, v cli.Version) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // all users may read manual pages
 		return fmt.Errorf("the folder of the manual pages cannot be made: %w; name another one", err)
 	}

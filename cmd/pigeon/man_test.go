@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
+
 	"github.com/spf13/cobra"
 )
 
@@ -15,7 +17,7 @@ import (
 // same bytes.
 func TestManual(t *testing.T) {
 	first, second := filepath.Join(t.TempDir(), "man1"), t.TempDir()
-	v := version{Version: "v1.2.3", Time: "2026-02-03T04:05:06Z"}
+	v := cli.Version{Version: "v1.2.3", Time: "2026-02-03T04:05:06Z"}
 	for _, folder := range []string{first, second} {
 		if err := writeManual(newRoot(testRoles()), folder, v); err != nil {
 			t.Fatal(err)
@@ -53,11 +55,11 @@ func TestManualWithoutFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := pigeon(t, "man", filepath.Join(file, "man1"))
-	if code != exitFailed || !strings.Contains(errs, "name another one") {
+	if code != cli.ExitFailed || !strings.Contains(errs, "name another one") {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	// A build without a commit has no date, and pages all the same.
-	if err := writeManual(newRoot(testRoles()), t.TempDir(), version{Version: "(devel)", Time: time.Kitchen}); err != nil {
+	if err := writeManual(newRoot(testRoles()), t.TempDir(), cli.Version{Version: "(devel)", Time: time.Kitchen}); err != nil {
 		t.Error(err)
 	}
 }
@@ -71,7 +73,7 @@ func TestManualIsFormatted(t *testing.T) {
 		}
 	}
 	folder := t.TempDir()
-	if err := writeManual(newRoot(testRoles()), folder, version{Version: "v1.2.3"}); err != nil {
+	if err := writeManual(newRoot(testRoles()), folder, cli.Version{Version: "v1.2.3"}); err != nil {
 		t.Fatal(err)
 	}
 	pages, err := filepath.Glob(filepath.Join(folder, "*.1"))

@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/compare"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/spf13/cobra"
 )
 
 func modelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "model",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Compute how likely a job is served without queueing, by group size and load",
 		Long: `The queueing model of section 3 of the Pigeon paper: the probability
 that a job is served without queueing and the expected queueing time, for Pigeon by
@@ -29,9 +30,9 @@ paper's figures 3(a) and 3(b) are drawn; figures 2 and 4, the same over the load
 		Example: `  pigeon model
   pigeon model --group-sizes 40,100 --loads 0.7,0.95 -o json
   pigeon model --simulate 10000 --out out/model          compared with simulation, in some minutes`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var m compare.Model
 	var out string
 	fs := cmd.Flags()
@@ -47,16 +48,16 @@ paper's figures 3(a) and 3(b) are drawn; figures 2 and 4, the same over the load
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		slices.Sort(m.GroupSizes)
 		if err := m.Check(); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if out != "" {
 			if err := os.MkdirAll(out, 0o755); err != nil {
-				return wrongUse(fmt.Errorf("the folder for the figures cannot be made: %w; nothing was computed; name another by --out", err))
+				return cli.AsUsageError(fmt.Errorf("the folder for the figures cannot be made: %w; nothing was computed; name another by --out", err))
 			}
 		}
-		show := newProgress(cmd.ErrOrStderr())
-		points, err := m.Points(cmd.Context(), func(p compare.Progress) { show.linef("%d of %d simulated: %s", p.Done, p.All, p.What) })
-		show.clear()
+		show := cli.NewProgress(cmd.ErrOrStderr())
+		points, err := m.Points(cmd.Context(), func(p compare.Progress) { show.Linef("%d of %d simulated: %s", p.Done, p.All, p.What) })
+		show.Clear()
 		if err != nil {
 			return fmt.Errorf("the simulation did not come to its end: %w", err)
 		}
@@ -70,9 +71,9 @@ paper's figures 3(a) and 3(b) are drawn; figures 2 and 4, the same over the load
 	return cmd
 }
 
-func printModel(out io.Writer, m *compare.Model, points []compare.ModelPoint, output outputFormat) error {
-	if output == outputJSON {
-		return writeAllJSON(out, points)
+func printModel(out io.Writer, m *compare.Model, points []compare.ModelPoint, output cli.OutputFormat) error {
+	if output == cli.OutputJSON {
+		return cli.WriteAllJSON(out, points)
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "policy\tload\tno task waits\tjob not put off\tqueueing (ms)\t")

@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestModel(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "figures")
 	code, stdout, stderr := pigeon(t, "model", "--group-sizes", "40,20", "--loads", "0.7", "--tasks", "5", "--simulate", "200", "--workers", "200", "--out", out, "-o", "json")
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
@@ -34,14 +36,14 @@ func TestModel(t *testing.T) {
 		}
 	}
 	// The paper's own number for groups of 100 at load 0.9, by its formula.
-	if code, stdout, _ := pigeon(t, "model", "--loads", "0.9", "--group-sizes", "100"); code != exitDone || !strings.Contains(stdout, "0.7663") {
+	if code, stdout, _ := pigeon(t, "model", "--loads", "0.9", "--group-sizes", "100"); code != cli.ExitDone || !strings.Contains(stdout, "0.7663") {
 		t.Errorf("status %d\n%s", code, stdout)
 	}
 	for args, want := range map[string]string{
 		"--loads 1": "grow without end", "--group-sizes 0": "group of 0", "--simulate 5": "outside 20 to 100000 ", "--simulate -1": "-1 simulated jobs of 100 tasks are outside 20 to 100000 ", "more": "more",
 		"--group-sizes 5 --out " + out + "/figure3a.svg/x": "--out",
 	} {
-		if code, stdout, stderr := pigeon(t, append([]string{"model"}, strings.Fields(args)...)...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+		if code, stdout, stderr := pigeon(t, append([]string{"model"}, strings.Fields(args)...)...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon model %s: status %d, want %q\n%s\n%s", args, code, want, stdout, stderr)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -25,14 +26,14 @@ func natsPermissionsCommand() *cobra.Command {
 certificates, each with the permissions of its role and name, as pigeon nats does by itself.
 The server's tls section must have ca_file, verify: true and verify_and_map: true.`,
 		Example: `  pigeon nats permissions --frontends f1,f2 --masters 0,1 --nodes n1,n2,n3 > users.conf`,
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(nodes)+len(frontends)+len(masters) == 0 {
-				return wrongUse(errors.New("there is nobody to admit; name --nodes, --frontends and --masters"))
+				return cli.AsUsageError(errors.New("there is nobody to admit; name --nodes, --frontends and --masters"))
 			}
 			users := append(named(identity.Frontend, frontends), append(named(identity.Master, masters), named(identity.Node, nodes)...)...)
 			if err := checkAdmitted(cluster, users); err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 			return writePermissions(cmd.OutOrStdout(), cluster, users)
 		},
@@ -80,7 +81,7 @@ func writePermissions(out io.Writer, cluster string, users []identity.Principal)
 	for _, u := range users {
 		may, admitted := natsserver.PermissionsOf(cluster, u)
 		if !admitted {
-			return wrongUse(fmt.Errorf("a %s without a name was given", u.Role))
+			return cli.AsUsageError(fmt.Errorf("a %s without a name was given", u.Role))
 		}
 		fmt.Fprintf(&b, "    {\n      user: %q\n      permissions: {\n        publish: [%s]\n        subscribe: [%s]\n      }\n    }\n",
 			credentials.URI(cluster, u.Role, u.Name), quoted(may.Publish), quoted(may.Subscribe))

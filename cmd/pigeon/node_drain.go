@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -25,9 +26,9 @@ A drain survives a restart of the node monitor; it ends with 'pigeon node resume
 returns when all nodes are drained. When no other node can run the tasks of an
 application now, a warning names it.`,
 		Example: "  pigeon node drain n7 --wait\n  pigeon node drain n7 n8 --deadline 10m --wait\n  pigeon node drain n7 --kill -o json",
-		Args:    namesAtLeastOne("node"),
+		Args:    cli.NamesAtLeastOne("node"),
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o api.DrainOrder
 	cmd.Flags().DurationVar(&o.Deadline, "deadline", 0, "time after which what still runs is given back; 0s: none")
 	cmd.Flags().BoolVar(&o.Kill, "kill", false, "give back at once what runs")
@@ -35,7 +36,7 @@ application now, a warning names it.`,
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if err := checkDrain(o); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		return ordering(cmd, func(c *clusterClient) error {
 			if *wait {
@@ -59,7 +60,7 @@ func checkDrain(o api.DrainOrder) error {
 }
 
 // drainNodes prints what each node answers.
-func drainNodes(cmd *cobra.Command, c *clusterClient, names []string, o api.DrainOrder, output outputFormat) (err error) {
+func drainNodes(cmd *cobra.Command, c *clusterClient, names []string, o api.DrainOrder, output cli.OutputFormat) (err error) {
 	for _, name := range names {
 		d, e := c.drainNode(cmd.Context(), name, o)
 		if e == nil {
@@ -77,9 +78,9 @@ func nodeResumeCommand() *cobra.Command {
 		Short:   "Have drained nodes take tasks again",
 		Long:    "Ends the drain of nodes, whether they are drained yet or not: they take tasks again.",
 		Example: "  pigeon node resume n7\n  pigeon node resume n7 n8 -o json",
-		Args:    namesAtLeastOne("node"),
+		Args:    cli.NamesAtLeastOne("node"),
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		return ordering(cmd, func(c *clusterClient) (err error) {
@@ -101,11 +102,11 @@ func nodeResumeCommand() *cobra.Command {
 }
 
 // printResumed prints what a node answers whose drain is over.
-func printResumed(out io.Writer, d *api.NodeDrain, output outputFormat) error {
-	if output == outputJSON || d.State == api.StateUp || d.Reason == "" {
+func printResumed(out io.Writer, d *api.NodeDrain, output cli.OutputFormat) error {
+	if output == cli.OutputJSON || d.State == api.StateUp || d.Reason == "" {
 		return printDrain(out, d, output)
 	}
-	return printTo(out, "%s drains no more, but takes nothing yet: %s\n", d.Node, d.Reason)
+	return cli.PrintTo(out, "%s drains no more, but takes nothing yet: %s\n", d.Node, d.Reason)
 }
 
 // drainNode makes the first frontend that answers pass the order on.
@@ -124,22 +125,22 @@ func warnOnly(w io.Writer, d *api.NodeDrain) {
 		if app == "" {
 			of = "sleep and exec"
 		}
-		_ = printTo(w, "warning: without %s no node that is up can run tasks of %s; they wait until one can\n", d.Node, of)
+		_ = cli.PrintTo(w, "warning: without %s no node that is up can run tasks of %s; they wait until one can\n", d.Node, of)
 	}
 }
 
-func printDrain(out io.Writer, d *api.NodeDrain, output outputFormat) error {
-	if output == outputJSON {
-		return writeJSON(out, d)
+func printDrain(out io.Writer, d *api.NodeDrain, output cli.OutputFormat) error {
+	if output == cli.OutputJSON {
+		return cli.WriteJSON(out, d)
 	}
 	var err error
 	switch d.State {
 	case api.StateUp:
-		err = printTo(out, "%s takes tasks again\n", d.Node)
+		err = cli.PrintTo(out, "%s takes tasks again\n", d.Node)
 	case api.StateDrained:
-		err = printTo(out, "%s is drained\n", d.Node)
+		err = cli.PrintTo(out, "%s is drained\n", d.Node)
 	default:
-		err = printTo(out, "%s is draining: %d still running\n", d.Node, d.Running)
+		err = cli.PrintTo(out, "%s is draining: %d still running\n", d.Node, d.Running)
 	}
 	return err
 }

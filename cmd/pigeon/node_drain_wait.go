@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -23,7 +24,7 @@ const unknownFor = 30 * time.Second
 type drainWait struct {
 	cmd      *cobra.Command
 	cluster  *clusterClient
-	output   outputFormat
+	output   cli.OutputFormat
 	draining []drainingNode
 	progress string // the line that was shown last
 	failed   bool
@@ -36,7 +37,7 @@ type drainingNode struct {
 	unknown time.Time // since when its master does not know it; zero while it does
 }
 
-func newDrainWait(cmd *cobra.Command, c *clusterClient, output outputFormat) *drainWait {
+func newDrainWait(cmd *cobra.Command, c *clusterClient, output cli.OutputFormat) *drainWait {
 	return &drainWait{cmd: cmd, cluster: c, output: output}
 }
 
@@ -57,14 +58,14 @@ func (w *drainWait) drain(names []string, o api.DrainOrder) error {
 	}
 	err := w.await()
 	if err == nil && w.failed {
-		err = silentError{exitFailed}
+		err = cli.SilentError{Code: cli.ExitFailed}
 	}
 	return err
 }
 
 func (w *drainWait) fail(err error) {
 	w.failed = true
-	_ = printTo(w.cmd.ErrOrStderr(), "pigeon: %v\n", w.cluster.explainDenied(err))
+	_ = cli.PrintTo(w.cmd.ErrOrStderr(), "pigeon: %v\n", w.cluster.explainDenied(err))
 }
 
 // await returns when no node drains any more.
@@ -97,8 +98,8 @@ func (w *drainWait) await() error {
 }
 
 func (w *drainWait) interrupted() error {
-	_ = printTo(w.cmd.ErrOrStderr(), "interrupted; %s goes on draining\n", w.names())
-	return silentError{exitInterrupted}
+	_ = cli.PrintTo(w.cmd.ErrOrStderr(), "interrupted; %s goes on draining\n", w.names())
+	return cli.SilentError{Code: cli.ExitInterrupted}
 }
 
 // look prints the nodes that are drained, reports those that cannot be any more, and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -22,9 +23,9 @@ func nodeForgetCommand() *cobra.Command {
 changes nothing else: a node that returns is registered as any other. A node that is
 registered is not forgotten; stop its node monitor first.`,
 		Example: "  pigeon node forget n7\n  pigeon node forget n7 n8 -o json",
-		Args:    namesAtLeastOne("node"),
+		Args:    cli.NamesAtLeastOne("node"),
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		return ordering(cmd, func(c *clusterClient) (err error) {
@@ -37,15 +38,15 @@ registered is not forgotten; stop its node monitor first.`,
 	return cmd
 }
 
-func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output outputFormat) error {
+func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output cli.OutputFormat) error {
 	groups, err := c.forgetNode(cmd.Context(), name)
 	if err != nil {
 		return err
 	}
-	if output == outputJSON {
-		return writeJSON(cmd.OutOrStdout(), &forgottenNode{Node: name, Groups: groups})
+	if output == cli.OutputJSON {
+		return cli.WriteJSON(cmd.OutOrStdout(), &forgottenNode{Node: name, Groups: groups})
 	}
-	err = printTo(cmd.OutOrStdout(), "%s is not shown any more\n", name)
+	err = cli.PrintTo(cmd.OutOrStdout(), "%s is not shown any more\n", name)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // stateOf returns the state of a node; masters of an earlier version state only whether it
@@ -120,14 +121,14 @@ func printDaemons(out io.Writer, states []api.MasterState, versions bool) error 
 		return nil
 	}
 	fmt.Fprintln(out)
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "ROLE\tNAME\tGROUP\tADDRESS\tSTATE"+columns(false, "FOR", versions, "VERSION", "REASON"))
 	order := func(a, b shown) int {
 		return cmp.Or(strings.Compare(a.role, b.role), strings.Compare(a.name, b.name), strings.Compare(groups[a][0], groups[b][0]), strings.Compare(a.address, b.address), strings.Compare(a.state, b.state), strings.Compare(a.reason, b.reason))
 	}
 	for _, d := range slices.SortedFunc(maps.Keys(groups), order) {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\n", d.role, d.name, strings.Join(groups[d], ","), cmp.Or(d.address, "-"), d.state,
-			columns(false, age(ages[d]), versions, cmp.Or(d.version, "-"), cmp.Or(printable(d.reason), "-")))
+			columns(false, age(ages[d]), versions, cmp.Or(d.version, "-"), cmp.Or(cli.Printable(d.reason), "-")))
 	}
 	return w.Flush()
 }
@@ -138,7 +139,7 @@ func printNATS(out io.Writer, states []api.MasterState) {
 	for i := range states {
 		for _, fault := range states[i].NATSFaults {
 			if !seen[fault] {
-				fmt.Fprintf(out, "\n%s; 'pigeon doctor' says what to do\n", printable(fault))
+				fmt.Fprintf(out, "\n%s; 'pigeon doctor' says what to do\n", cli.Printable(fault))
 			}
 			seen[fault] = true
 		}
@@ -150,7 +151,7 @@ func since(d *api.DaemonState) string {
 	if d == nil {
 		return ""
 	}
-	return fmt.Sprintf(" for %s: %s", age(d.StateSeconds), printable(d.Reason))
+	return fmt.Sprintf(" for %s: %s", age(d.StateSeconds), cli.Printable(d.Reason))
 }
 
 // age shows a time in seconds, exact to the second below an hour and to the minute above.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // gatedJob is a job of one program that records where and as which attempt it starts, and
@@ -110,27 +111,27 @@ func testNodeMistakes(t *testing.T) {
 		code   int
 		stderr []string // parts of it
 	}{
-		{"drain", exitUsage, []string{"name a node: pigeon node drain NODE...\n", "pigeon node drain --help"}},
-		{"resume", exitUsage, []string{"name a node: pigeon node resume NODE...\n"}},
-		{"forget", exitUsage, []string{"name a node: pigeon node forget NODE...\n"}},
-		{"drian node-0-000", exitUsage, []string{`"drain"`}},
-		{"drain node-0-000 --deadline -1s", exitUsage, []string{"--deadline is -1s", "above zero"}},
-		{"drain node-0-000 --deadline soon", exitUsage, []string{`"soon"`}},
-		{"drain node-0-000 --deadline 1m --kill", exitUsage, []string{"--kill", "--deadline 1m0s", "use one of them"}},
-		{"drain node-0-000 -o yaml", exitUsage, []string{"text and json"}},
+		{"drain", cli.ExitUsage, []string{"name a node: pigeon node drain NODE...\n", "pigeon node drain --help"}},
+		{"resume", cli.ExitUsage, []string{"name a node: pigeon node resume NODE...\n"}},
+		{"forget", cli.ExitUsage, []string{"name a node: pigeon node forget NODE...\n"}},
+		{"drian node-0-000", cli.ExitUsage, []string{`"drain"`}},
+		{"drain node-0-000 --deadline -1s", cli.ExitUsage, []string{"--deadline is -1s", "above zero"}},
+		{"drain node-0-000 --deadline soon", cli.ExitUsage, []string{`"soon"`}},
+		{"drain node-0-000 --deadline 1m --kill", cli.ExitUsage, []string{"--kill", "--deadline 1m0s", "use one of them"}},
+		{"drain node-0-000 -o yaml", cli.ExitUsage, []string{"text and json"}},
 
-		{"drain node-0-00", exitFailed, []string{`node "node-0-00": no master has a node of this name; did you mean "node-0-000"?`, "(while draining it)", "`pigeon nodes` lists"}},
-		{"drain node-0-00 --wait", exitFailed, []string{`did you mean "node-0-000"?`}},
-		{"drain node-0-00 --wait -o json", exitFailed, []string{`did you mean "node-0-000"?`}},
-		{"drain nobody other", exitFailed, []string{`node "nobody"`, `node "other"`}},
-		{"resume node-0-00", exitFailed, []string{`did you mean "node-0-000"?`, "(while resuming it)"}},
-		{"resume node-0-000", exitFailed, []string{`node "node-0-000": it is not draining and takes tasks already (while resuming it); there is nothing to do`}},
-		{"resume node-0-000 node-0-001", exitFailed, []string{`node "node-0-000"`, `node "node-0-001"`}},
-		{"forget node-0-000", exitFailed, []string{`node "node-0-000": the node is up`, "nothing was changed", "stop its node monitor"}},
-		{"forget frontend-0", exitFailed, []string{`frontend "frontend-0": the frontend is registered`, "nothing was changed", "stop it"}},
-		{"forget nobody", exitFailed, []string{`node "nobody": no master knows it`, "nothing was changed", "pigeon nodes"}},
-		{"forget ''", exitUsage, []string{"the name of a node is empty; name a node"}},
-		{"drain node-0-000 --frontend 127.0.0.1:1 --retry-for 0s", exitFailed, []string{"127.0.0.1:1"}},
+		{"drain node-0-00", cli.ExitFailed, []string{`node "node-0-00": no master has a node of this name; did you mean "node-0-000"?`, "(while draining it)", "`pigeon nodes` lists"}},
+		{"drain node-0-00 --wait", cli.ExitFailed, []string{`did you mean "node-0-000"?`}},
+		{"drain node-0-00 --wait -o json", cli.ExitFailed, []string{`did you mean "node-0-000"?`}},
+		{"drain nobody other", cli.ExitFailed, []string{`node "nobody"`, `node "other"`}},
+		{"resume node-0-00", cli.ExitFailed, []string{`did you mean "node-0-000"?`, "(while resuming it)"}},
+		{"resume node-0-000", cli.ExitFailed, []string{`node "node-0-000": it is not draining and takes tasks already (while resuming it); there is nothing to do`}},
+		{"resume node-0-000 node-0-001", cli.ExitFailed, []string{`node "node-0-000"`, `node "node-0-001"`}},
+		{"forget node-0-000", cli.ExitFailed, []string{`node "node-0-000": the node is up`, "nothing was changed", "stop its node monitor"}},
+		{"forget frontend-0", cli.ExitFailed, []string{`frontend "frontend-0": the frontend is registered`, "nothing was changed", "stop it"}},
+		{"forget nobody", cli.ExitFailed, []string{`node "nobody": no master knows it`, "nothing was changed", "pigeon nodes"}},
+		{"forget ''", cli.ExitUsage, []string{"the name of a node is empty; name a node"}},
+		{"drain node-0-000 --frontend 127.0.0.1:1 --retry-for 0s", cli.ExitFailed, []string{"127.0.0.1:1"}},
 	} {
 		args := append([]string{"node"}, strings.Fields(strings.ReplaceAll(c.args, "''", "EMPTY"))...)
 		for i := range args {
@@ -161,7 +162,7 @@ func testNodeAnswers(t *testing.T) {
 		t.Errorf("drained again: %s", got)
 	}
 	code, out, errs := program(t, "node", "resume", "nobody", node, "-o", "json")
-	if code != exitFailed || out != `{"node":"node-0-000","group":0,"state":"up","running":0,"results":0}`+"\n" || !strings.Contains(errs, "nobody") {
+	if code != cli.ExitFailed || out != `{"node":"node-0-000","group":0,"state":"up","running":0,"results":0}`+"\n" || !strings.Contains(errs, "nobody") {
 		t.Errorf("resumed with a stranger: status %d, %s%s", code, out, errs)
 	}
 	awaitShown(t, node, api.StateUp)
@@ -179,7 +180,7 @@ func testLastNodes(t *testing.T) {
 	for name, flags := range map[string][]string{"at once": nil, "waiting": {"--wait"}} {
 		code, out, errs := program(t, slices.Concat([]string{"node", "drain", "-o", "json"}, flags, both)...)
 		got := lines[api.NodeDrain](t, out)
-		if code != exitDone || !strings.Contains(errs, "warning: without node-0-001 no node that is up can run tasks of sleep and exec") {
+		if code != cli.ExitDone || !strings.Contains(errs, "warning: without node-0-001 no node that is up can run tasks of sleep and exec") {
 			t.Errorf("%s: status %d, %s", name, code, errs)
 		}
 		if len(got) != 2 || strings.Count(errs, "warning") != 1 {
@@ -217,14 +218,14 @@ func testDrainWaits(t *testing.T) {
 		out, errs string // the only line, and the last
 		attempts  int
 	}{
-		{"the task ends", nil, running, ends, exitDone, "%s is drained", running, 1},
-		{"as JSON", []string{"-o", "json"}, running, ends, exitDone, `{"node":"%s","group":0,"state":"drained","running":0,"results":0}`, running, 1},
-		{"alongside a stranger", []string{"nobody"}, running, ends, exitFailed, "%s is drained", running, 1},
-		{"its deadline", []string{"--deadline", "10ms"}, "", nil, exitDone, "%s is drained", "", 2},
-		{"killed", []string{"--kill"}, "", nil, exitDone, "%s is drained", "", 2},
-		{"Ctrl-C", nil, running, func(f *followed, _ *gatedJob, _ string) { f.interrupt(t) }, exitInterrupted, "", "interrupted; %s goes on draining", 1},
+		{"the task ends", nil, running, ends, cli.ExitDone, "%s is drained", running, 1},
+		{"as JSON", []string{"-o", "json"}, running, ends, cli.ExitDone, `{"node":"%s","group":0,"state":"drained","running":0,"results":0}`, running, 1},
+		{"alongside a stranger", []string{"nobody"}, running, ends, cli.ExitFailed, "%s is drained", running, 1},
+		{"its deadline", []string{"--deadline", "10ms"}, "", nil, cli.ExitDone, "%s is drained", "", 2},
+		{"killed", []string{"--kill"}, "", nil, cli.ExitDone, "%s is drained", "", 2},
+		{"Ctrl-C", nil, running, func(f *followed, _ *gatedJob, _ string) { f.interrupt(t) }, cli.ExitInterrupted, "", "interrupted; %s goes on draining", 1},
 		{
-			"resumed meanwhile", nil, running, func(_ *followed, _ *gatedJob, node string) { succeed(t, "node", "resume", node) }, exitFailed, "",
+			"resumed meanwhile", nil, running, func(_ *followed, _ *gatedJob, node string) { succeed(t, "node", "resume", node) }, cli.ExitFailed, "",
 			`pigeon: node "%s": it was resumed (while waiting until it is drained); 'pigeon node drain %[1]s' drains it again`, 1,
 		},
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
@@ -16,7 +17,7 @@ import (
 func nodesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "nodes",
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show the nodes of the cluster and their slots",
 		Long: `Shows the nodes as their masters see them: slots, how many of them are reserved for
 short tasks, how many are busy, and which applications have a backend there. Nodes that
@@ -26,9 +27,9 @@ forget_after, a setting of masters. A second table shows frontends and masters t
 not up. With --groups, the groups: their queues and workers. The exit status is 1 when no
 master can be reached.`,
 		Example: "  pigeon nodes\n  pigeon nodes --groups\n  pigeon nodes -o json",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	groups := cmd.Flags().Bool("groups", false, "groups instead of nodes")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -41,7 +42,7 @@ master can be reached.`,
 			return err
 		}
 		switch {
-		case *output == outputJSON:
+		case *output == cli.OutputJSON:
 			err = writeGroups(cmd.OutOrStdout(), states, *groups)
 		case *groups:
 			err = printGroups(cmd.OutOrStdout(), states)
@@ -70,12 +71,12 @@ func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {
 		}
 		if groups {
 			states[i].Nodes, states[i].Departed = nil, nil
-		} else if err := writeAllJSON(out, nodesOf(&states[i])); err != nil {
+		} else if err := cli.WriteAllJSON(out, nodesOf(&states[i])); err != nil {
 			return err
 		}
 	}
 	if groups {
-		return writeAllJSON(out, states)
+		return cli.WriteAllJSON(out, states)
 	}
 	return nil
 }
@@ -90,13 +91,13 @@ func printNodes(out io.Writer, states []api.MasterState) error {
 			allUp = allUp && stateOf(&n) == api.StateUp && n.Reason == ""
 		}
 	}
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprint(w, "NODE\tGROUP\tADDRESS\tSLOTS\tRESERVED\tBUSY\tAPPLICATIONS\tOWNERS\tSTATE")
 	fmt.Fprintln(w, columns(allUp, "FOR", versions, "VERSION", "REASON"))
 	for i := range states {
 		for _, n := range nodesOf(&states[i]) {
 			fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%d\t%d\t%s\t%s\t%s", n.ID, n.Group, n.Address, n.Slots, n.Reserved, n.Busy, applications(n.Apps), ownersOf(n.Owners), stateOf(&n))
-			fmt.Fprintln(w, columns(allUp, age(n.StateSeconds), versions, cmp.Or(n.Version, "-"), cmp.Or(printable(n.Reason), "-")))
+			fmt.Fprintln(w, columns(allUp, age(n.StateSeconds), versions, cmp.Or(n.Version, "-"), cmp.Or(cli.Printable(n.Reason), "-")))
 		}
 	}
 	return errors.Join(w.Flush(), printDaemons(out, states, versions))
@@ -114,7 +115,7 @@ func applications(apps []string) string {
 	if len(names) == 0 {
 		return "-"
 	}
-	return printable(strings.Join(names, ","))
+	return cli.Printable(strings.Join(names, ","))
 }
 
 // shownOwners is how many owners the table of nodes names for each; JSON has all.
@@ -132,7 +133,7 @@ func ownersOf(owners []string) string {
 }
 
 func printGroups(out io.Writer, states []api.MasterState) error {
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "GROUP\tNODES\tWORKERS\tBUSY GENERAL\tBUSY RESERVED\tSHORT QUEUE\tOLDEST\tLONG QUEUE\tOLDEST\tLAUNCHES\tLOST\tREFUSED")
 	for i := range states {
 		s := &states[i]
@@ -152,7 +153,7 @@ func printGroups(out io.Writer, states []api.MasterState) error {
 
 // printMasters prints the leaders of the groups that have standbys, and the standbys.
 func printMasters(out io.Writer, states []api.MasterState) error {
-	w, some := newTable(out), false
+	w, some := cli.NewTable(out), false
 	for i := range states {
 		for _, m := range states[i].Masters {
 			if !some {

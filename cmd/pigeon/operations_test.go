@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // shownSettings is a block of settings in docs/operations.md; its first line names the file,
@@ -37,7 +39,7 @@ func TestOperationsSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, errs bytes.Buffer
-		if code := execute(t.Context(), newRoot(roles()), []string{"config", "check", role, file}, stdio{strings.NewReader(""), &out, &errs}); code != exitDone {
+		if code := cli.Run(t.Context(), newRoot(roles()), []string{"config", "check", role, file}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, hideConnection); code != cli.ExitDone {
 			t.Errorf("the settings of a %s are refused: %s%s", role, out.String(), errs.String())
 		}
 	}

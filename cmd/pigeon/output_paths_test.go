@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // TestInputsAreNotOverwritten: a trace or history that a command reads is refused as a file that it
@@ -23,8 +25,8 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 	} {
 		args := strings.Fields(strings.NewReplacer("TRACE", trace, "LINK", link).Replace(command))
 		code, stdout, stderr := pigeon(t, args...)
-		if code != exitUsage || !strings.Contains(stderr, "which is read; nothing was written; name another file") {
-			t.Errorf("%s: status %d, want %d\n%s%s", command, code, exitUsage, stdout, stderr)
+		if code != cli.ExitUsage || !strings.Contains(stderr, "which is read; nothing was written; name another file") {
+			t.Errorf("%s: status %d, want %d\n%s%s", command, code, cli.ExitUsage, stdout, stderr)
 		}
 		if got, err := os.ReadFile(trace); err != nil || string(got) != text {
 			t.Fatalf("%s: the trace holds %q, %v", command, got, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
@@ -119,12 +120,12 @@ func testOwnerKeys(t *testing.T) {
 	succeed(t, append(job, said...)...)
 	succeed(t, append(job, said...)...)
 	for _, c := range [][]string{{"--priority", "3", "--name", "n"}, {"--owner", "team/bob", "--priority", "3", "--name", "n"}, {"--owner", "team/ann", "--name", "n"}, {"--owner", "team/ann", "--priority", "3"}} {
-		if code, _, errs := program(t, append(job, c...)...); code == exitDone || !strings.Contains(errs, "whose") {
+		if code, _, errs := program(t, append(job, c...)...); code == cli.ExitDone || !strings.Contains(errs, "whose") {
 			t.Errorf("%q: status %d, %s", c, code, errs)
 		}
 	}
 	succeed(t, "submit", "--key", "whose2", "--owner", "team/ann", "--sleep", "1h")
-	if code, _, errs := program(t, "submit", "--key", "whose2", "--owner", "team/bob", "--sleep", "1h"); code == exitDone || !strings.Contains(errs, `its owner is "team/bob" instead of "team/ann"`) {
+	if code, _, errs := program(t, "submit", "--key", "whose2", "--owner", "team/bob", "--sleep", "1h"); code == cli.ExitDone || !strings.Contains(errs, `its owner is "team/bob" instead of "team/ann"`) {
 		t.Errorf("status %d, %s", code, errs)
 	}
 	succeed(t, "cancel", "whose2")
@@ -149,12 +150,12 @@ func testOwnerMistakes(t *testing.T) {
 		{[]string{"status", "--owner", "team", "whose"}, "leave one out"},
 	} {
 		code, out, errs := program(t, c.args...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, c.want) || len(errs) > 4000 {
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, c.want) || len(errs) > 4000 {
 			t.Errorf("pigeon %.60q: status %d, %q, %.1000s", c.args, code, out, errs)
 		}
 	}
 	t.Setenv("PIGEON_OWNER", "a//b")
-	if code, _, errs := program(t, "submit", "--sleep", "1s"); code != exitUsage || !strings.Contains(errs, "PIGEON_OWNER") || !strings.Contains(errs, "level 2 is empty") {
+	if code, _, errs := program(t, "submit", "--sleep", "1s"); code != cli.ExitUsage || !strings.Contains(errs, "PIGEON_OWNER") || !strings.Contains(errs, "level 2 is empty") {
 		t.Errorf("status %d, %s", code, errs)
 	}
 }

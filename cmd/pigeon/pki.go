@@ -11,20 +11,21 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
 func pkiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pki",
-		GroupID: groupAccess,
+		GroupID: cli.GroupAccess,
 		Short:   "Make a private certificate authority, and certificates of daemons",
 		Long: `Makes a private certificate authority in a folder, and the certificates by which the
 daemons of a cluster prove to each other who they are. Certificates of your own authority do
 as well: they name whom they are for by the URI pigeon://CLUSTER/ROLE/NAME, or by the subject
 O=CLUSTER, OU=ROLE, CN=NAME. The name of a frontend or a node is its id, that of a master its
 group. Daemons read their certificates, and the list of revoked ones, again when they change.`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
 	cmd.AddCommand(pkiInitCommand(), pkiIssueCommand(), pkiRenewCommand(), pkiRevokeCommand(), pkiShowCommand())
 	return cmd
@@ -74,11 +75,11 @@ func describe(c *x509.Certificate, file string, revoked map[string]time.Time) ce
 }
 
 // printCertificates prints lines as a table, or as JSON.
-func printCertificates(out io.Writer, output outputFormat, lines []certificateLine) error {
-	if output == outputJSON {
-		return writeAllJSON(out, lines)
+func printCertificates(out io.Writer, output cli.OutputFormat, lines []certificateLine) error {
+	if output == cli.OutputJSON {
+		return cli.WriteAllJSON(out, lines)
 	}
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "ROLE\tNAME\tSTATE\tENDS\tLEFT\tHOSTS\tSERIAL\tFINGERPRINT")
 	for i := range lines {
 		l := &lines[i]

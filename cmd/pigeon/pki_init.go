@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/shellwords"
 	"github.com/spf13/cobra"
@@ -19,9 +20,9 @@ func pkiInitCommand() *cobra.Command {
 secret, its key ca.key, and crl.pem, the list of revoked certificates. Anyone who has ca.key can
 impersonate every daemon and user of the cluster: keep the folder on one machine, and a backup of it.`,
 		Example: "  pigeon pki init\n  pigeon pki init --dir pki --cluster prod",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	dir := addAuthorityFlag(cmd)
 	cluster := cmd.Flags().String("cluster", settings.DefaultSettings().Cluster, "name of the cluster, as the daemons' setting cluster has it")
 	ttl := lifetime(authority.AuthorityLifetime)
@@ -32,8 +33,8 @@ impersonate every daemon and user of the cluster: keep the folder on one machine
 			return err
 		}
 		file := filepath.Join(a.Dir(), authority.CAFile)
-		if *output == outputJSON {
-			return writeAllJSON(cmd.OutOrStdout(), []certificateLine{describe(a.Certificate(), file, nil)})
+		if *output == cli.OutputJSON {
+			return cli.WriteAllJSON(cmd.OutOrStdout(), []certificateLine{describe(a.Certificate(), file, nil)})
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), `authority of the cluster %s until %s in %s
 

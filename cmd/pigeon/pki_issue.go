@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/spf13/cobra"
 )
@@ -24,9 +25,9 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 		Example: `  pigeon pki issue --role frontend --name frontend-0 --host f0.example.org --host 10.0.0.1
   pigeon pki issue --role master --name 0 --out /etc/pigeon/tls
   pigeon pki issue --role client --name alice --ttl 30d`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	dir := addAuthorityFlag(cmd)
 	fs := cmd.Flags()
 	role := fs.String("role", "", "what it is for: frontend, master, node, nats, viewer, user, operator or admin")
@@ -41,7 +42,7 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"frontend", "master", "node", "nats", "viewer", "user", "operator", "admin"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if fault := daemonNameFault(identity.Role(*role), *name); *name != "" && fault != "" {
-			return wrongUse(errors.New(fault))
+			return cli.AsUsageError(errors.New(fault))
 		}
 		a, err := authority.Open(*dir)
 		if err != nil {
@@ -60,8 +61,8 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 		if err := i.Write(*out); err != nil {
 			return err
 		}
-		if *output == outputJSON {
-			return writeAllJSON(cmd.OutOrStdout(), []certificateLine{describe(i.Certificate, filepath.Join(*out, authority.CertFile), nil)})
+		if *output == cli.OutputJSON {
+			return cli.WriteAllJSON(cmd.OutOrStdout(), []certificateLine{describe(i.Certificate, filepath.Join(*out, authority.CertFile), nil)})
 		}
 		return printIssued(cmd.OutOrStdout(), a, i, *out)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -24,7 +25,7 @@ authority. Each is replaced at once, and daemons read it without a restart. A ce
 cannot be renewed does not stop the others; the exit status is 1 then.`,
 		Example: "  pigeon pki renew\n  pigeon pki renew --within 30d /etc/pigeon/tls\n  pigeon pki renew --within 100000d pki/node-n1          now",
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	dir := addAuthorityFlag(cmd)
 	within, ttl := lifetime(renewWithin), lifetime(0)
 	cmd.Flags().Var(&within, "within", "renew those that end within this time")
@@ -50,8 +51,8 @@ cannot be renewed does not stop the others; the exit status is 1 then.`,
 			}
 		}
 		err = errors.Join(problems...)
-		if *output == outputJSON {
-			return errors.Join(err, writeAllJSON(cmd.OutOrStdout(), renewed))
+		if *output == cli.OutputJSON {
+			return errors.Join(err, cli.WriteAllJSON(cmd.OutOrStdout(), renewed))
 		}
 		switch {
 		case len(renewed) == 0 && err == nil:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/spf13/cobra"
 )
@@ -25,7 +26,7 @@ changes, and refuse them from then on, on open connections too; on other machine
 once it is copied there. A revoked certificate cannot be renewed; issue another one.`,
 		Example: "  pigeon pki revoke --role node --name n1\n  pigeon pki revoke 5b1f0c5fe2",
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	dir := addAuthorityFlag(cmd)
 	role, name := new(string), new(string)
 	const next = "give one role and one name, and repeat the command for others"
@@ -34,7 +35,7 @@ once it is copied there. A revoked certificate cannot be renewed; issue another 
 	cmd.MarkFlagsRequiredTogether("role", "name")
 	cmd.RunE = func(cmd *cobra.Command, serials []string) error {
 		if len(serials) == 0 && *role == "" {
-			return wrongUse(errors.New("neither a serial number nor --role and --name are given; 'pigeon pki show' lists the certificates"))
+			return cli.AsUsageError(errors.New("neither a serial number nor --role and --name are given; 'pigeon pki show' lists the certificates"))
 		}
 		a, err := authority.Open(*dir)
 		if err != nil {
@@ -54,7 +55,7 @@ once it is copied there. A revoked certificate cannot be renewed; issue another 
 		for _, c := range chosen {
 			lines = append(lines, describe(c, "", revoked))
 		}
-		if err := printCertificates(cmd.OutOrStdout(), *output, lines); err != nil || *output == outputJSON {
+		if err := printCertificates(cmd.OutOrStdout(), *output, lines); err != nil || *output == cli.OutputJSON {
 			return err
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nThe list is %s; it counts where a daemon's tls_crl names it or a copy of it.\n", filepath.Join(a.Dir(), authority.CRLFile))

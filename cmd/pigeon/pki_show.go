@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -17,7 +18,7 @@ func pkiShowCommand() *cobra.Command {
 cert.pem in the folders. Which of them are revoked is known where the authority is.`,
 		Example: "  pigeon pki show\n  pigeon pki show /etc/pigeon/tls -o json",
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	dir := addAuthorityFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		lines, err := shownCertificates(*dir, paths)

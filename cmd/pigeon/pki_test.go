@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // ran runs a verb that must succeed, and returns what it prints.
 func ran(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, errs := pigeon(t, args...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("pigeon %q: status %d, %s", args, code, errs)
 	}
 	return out
@@ -27,7 +28,7 @@ func ran(t *testing.T, args ...string) string {
 // failing runs a verb that must fail with a text.
 func failing(t *testing.T, want string, args ...string) {
 	t.Helper()
-	if code, out, errs := pigeon(t, args...); code == exitDone || out != "" || !strings.Contains(errs, want) {
+	if code, out, errs := pigeon(t, args...); code == cli.ExitDone || out != "" || !strings.Contains(errs, want) {
 		t.Errorf("pigeon %q: status %d, %q, %q; want %q", args, code, out, errs, want)
 	}
 }
@@ -61,7 +62,7 @@ func TestAuthorityThatEnds(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	ran(t, "pki", "init", "--dir", dir, "--cluster", "c", "--ttl", "20d")
 	ran(t, "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
-	if code, out, errs := pigeon(t, "pki", "renew", "--dir", dir); code != exitFailed || out != "" || !strings.Contains(errs, "it ends with its authority") {
+	if code, out, errs := pigeon(t, "pki", "renew", "--dir", dir); code != cli.ExitFailed || out != "" || !strings.Contains(errs, "it ends with its authority") {
 		t.Errorf("status %d, %q, %q", code, out, errs)
 	}
 	if out := ran(t, "pki", "renew", "--dir", dir, "--within", "10d"); !strings.Contains(out, "none of 1 certificates") {
@@ -119,7 +120,7 @@ func TestPKI(t *testing.T) {
 	}
 	// One that is refused does not stop the others.
 	code, out, errs := pigeon(t, "pki", "renew", "--dir", dir, "--within", "10000d", "-o", "json")
-	if l := lines[certificateLine](t, out); code != exitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
+	if l := lines[certificateLine](t, out); code != cli.ExitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
 		t.Errorf("status %d, %s, %s", code, out, errs)
 	}
 	for _, args := range [][]string{{"pki", "revoke", "--dir", dir, "abc"}, {"pki", "revoke", "--dir", dir, "--role", "node", "--name", "n2"}} {
@@ -184,7 +185,7 @@ func TestTokenThatCannotBePrinted(t *testing.T) {
 	create := []string{"token", "create", "--file", file, "--role", "user", "--user"}
 	for user, more := range map[string][]string{"text": nil, "json": {"-o", "json"}} {
 		var errs bytes.Buffer
-		if code := run(t.Context(), slices.Concat(create, []string{user}, more), strings.NewReader(""), &fullDisk{}, &errs); code != exitFailed || !strings.Contains(errs.String(), "is revoked again") {
+		if code := run(t.Context(), slices.Concat(create, []string{user}, more), strings.NewReader(""), &fullDisk{}, &errs); code != cli.ExitFailed || !strings.Contains(errs.String(), "is revoked again") {
 			t.Errorf("status %d, %s", code, &errs)
 		}
 	}
@@ -201,7 +202,7 @@ func TestTokenThatCannotBePrinted(t *testing.T) {
 		t.Error("the token was printed to nobody, without an error")
 	}
 	var errs bytes.Buffer
-	if code := run(t.Context(), append(create, "ann", "--out", out), strings.NewReader(""), &fullDisk{}, &errs); code != exitFailed || !strings.Contains(errs.String(), "is made and in "+out) {
+	if code := run(t.Context(), append(create, "ann", "--out", out), strings.NewReader(""), &fullDisk{}, &errs); code != cli.ExitFailed || !strings.Contains(errs.String(), "is made and in "+out) {
 		t.Errorf("status %d, %s", code, &errs)
 	}
 	list := lines[tokenLine](t, ran(t, "token", "list", "--file", file, "-o", "json"))

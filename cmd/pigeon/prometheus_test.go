@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/daemontest/ports"
 )
 
@@ -209,7 +210,7 @@ func TestPrometheus(t *testing.T) {
 	t.Run("panels", p.panels)
 	t.Run("exemplars", p.exemplars)
 
-	if code, errs := dev.stop(); code != exitDone {
+	if code, errs := dev.stop(); code != cli.ExitDone {
 		t.Errorf("dev, whose traces no process received: status %d: %s", code, errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
@@ -23,43 +24,43 @@ const (
 // output is closed. On a terminal each picture replaces the one before, and has the size that the
 // terminal has by then. Once there was one, an error is shown in its place, elsewhere on standard
 // error, since a script reads the pictures: the cluster may come back.
-func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer, screen terminal) error) error {
+func redraw(cmd *cobra.Command, every time.Duration, draw func(out io.Writer, screen cli.Terminal) error) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	for first := true; ; first = false {
 		var picture bytes.Buffer
 		screen := screenOf(cmd)
 		err := draw(&picture, screen)
 		if ctx.Err() != nil {
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		}
 		if err != nil {
 			if first {
 				return err
 			}
 			told := io.Writer(&picture)
-			if screen.height == 0 {
+			if screen.Height == 0 {
 				told = cmd.ErrOrStderr()
 			}
-			_ = printTo(told, "pigeon: %v\n", err)
+			_ = cli.PrintTo(told, "pigeon: %v\n", err)
 		}
-		if screen.height > 0 {
+		if screen.Height > 0 {
 			picture = *bytes.NewBuffer(append([]byte(homeAndClear), picture.Bytes()...))
 		}
 		if _, err := out.Write(picture.Bytes()); isBrokenPipe(err) {
-			return silentError{exitBrokenPipe}
+			return cli.SilentError{Code: cli.ExitBrokenPipe}
 		} else if err != nil {
 			return fmt.Errorf("output could not be written: %w", err)
 		}
 		if !delay.For(ctx, every) {
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		}
 	}
 }
 
 // screenOf returns what a verb's output can show, also while it is drawn into a buffer.
-func screenOf(cmd *cobra.Command) terminal {
+func screenOf(cmd *cobra.Command) cli.Terminal {
 	if f, ok := cmd.OutOrStdout().(*os.File); ok {
-		return terminalOf(f)
+		return cli.TerminalOf(f)
 	}
-	return terminal{}
+	return cli.Terminal{}
 }

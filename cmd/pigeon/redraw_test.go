@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 )
@@ -26,17 +28,17 @@ func TestRedrawFollowsTheSizeOfTheTerminal(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetContext(ctx)
 	cmd.SetOut(screen)
-	sizes := []terminal{{width: 120, height: 40}, {width: 50, height: 20}}
-	resize := func(to terminal) {
-		size := &unix.Winsize{Col: uint16(to.width), Row: uint16(to.height)}                  //nolint:gosec // both are small
+	sizes := []cli.Terminal{{Width: 120, Height: 40}, {Width: 50, Height: 20}}
+	resize := func(to cli.Terminal) {
+		size := &unix.Winsize{Col: uint16(to.Width), Row: uint16(to.Height)}                  //nolint:gosec // both are small
 		if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, size); err != nil { //nolint:gosec // a descriptor is small
 			t.Fatal(err)
 		}
 	}
-	var seen []terminal
+	var seen []cli.Terminal
 	resize(sizes[0])
-	err = redraw(cmd, time.Millisecond, func(out io.Writer, screen terminal) error {
-		seen = append(seen, terminal{width: screen.width, height: screen.height})
+	err = redraw(cmd, time.Millisecond, func(out io.Writer, screen cli.Terminal) error {
+		seen = append(seen, cli.Terminal{Width: screen.Width, Height: screen.Height})
 		if len(seen) == len(sizes) {
 			cancel()
 			return nil
@@ -60,14 +62,14 @@ func TestRedrawKeepsErrorsOutOfAFile(t *testing.T) {
 	cmd.SetOut(&out)
 	cmd.SetErr(&errs)
 	drawn := 0
-	err := redraw(cmd, time.Millisecond, func(out io.Writer, _ terminal) error {
+	err := redraw(cmd, time.Millisecond, func(out io.Writer, _ cli.Terminal) error {
 		switch drawn++; drawn {
 		case 2:
 			return errors.New("no frontend answers")
 		case 4:
 			cancel()
 		}
-		return writeJSON(out, drawn)
+		return cli.WriteJSON(out, drawn)
 	})
 	if got, said := out.String(), errs.String(); got != "1\n3\n" || said != "pigeon: no frontend answers\n" {
 		t.Errorf("%q, and on standard error %q (%v)", got, said, err)

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	local "github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
@@ -36,7 +37,7 @@ type replayFlags struct {
 func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "replay",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Run a workload live, in real time, and measure it as sim does",
 		Long: `Starts a cluster on this machine (or uses a running one), submits every job of
 the workload when it is due, with sleeping tasks, and prints what pigeon sim prints.
@@ -51,9 +52,9 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
   pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs
   pigeon replay --hosts inventory.yaml --trace jobs.tr --compare-sim   on other machines, over ssh
   pigeon replay --via spark --drivers 3 --workers 8 --groups 2 --jobs 200   Spark jobs of three applications`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	fs := cmd.Flags()
 	f := &replayFlags{experimentFlags: addExperimentFlags(fs)}
 	fs.StringVar(&f.via, "via", viaThrift, "thrift: this program submits the jobs; spark: Spark applications run them")
@@ -78,9 +79,9 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 		if err != nil {
 			return err
 		}
-		show := &replayShow{cmd: cmd, flags: f, output: *output, progress: newProgress(cmd.ErrOrStderr())}
+		show := &replayShow{cmd: cmd, flags: f, output: *output, progress: cli.NewProgress(cmd.ErrOrStderr())}
 		if f.demo {
-			show.progress.every = demoReportEvery
+			show.progress.Every = cli.DemoReportEvery
 		}
 		return show.all(runs)
 	}
@@ -98,11 +99,11 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 		err = f.checkVia(cmd.Context())
 	}
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	if len(f.frontends) > 0 {
 		if err := f.checkShares(); err != nil {
-			return nil, wrongUse(err)
+			return nil, cli.AsUsageError(err)
 		}
 		if err := f.adopt(cmd.Context()); err != nil {
 			return nil, err
@@ -114,17 +115,17 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 		return nil, err
 	}
 	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0 && f.via != viaSpark) {
-		return nil, wrongUse(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
+		return nil, cli.AsUsageError(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
 	}
 	if err := cmp.Or(f.checkOut(len(runs)), checkOutput("--history", f.history, f.desc.Trace)); err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	if f.via == viaSpark {
 		err = f.spark.checkRuns(cmd.Context(), f, runs)
 	} else {
 		err = f.hosts.check(runs)
 	}
-	return runs, wrongUse(err)
+	return runs, cli.AsUsageError(err)
 }
 
 // checkOut refuses --out where nothing would be written to it, and where the comparison of one run
@@ -203,7 +204,7 @@ func (f *replayFlags) adopt(ctx context.Context) error {
 func groupsOf(ctx context.Context, frontends []string) ([]int, error) {
 	for _, address := range frontends {
 		if _, err := wire.ParseAddress(address); err != nil {
-			return nil, wrongUse(fmt.Errorf("--frontend %q is no host:port; nothing was submitted", address))
+			return nil, cli.AsUsageError(fmt.Errorf("--frontend %q is no host:port; nothing was submitted", address))
 		}
 	}
 	return replay.GroupsOf(ctx, frontends[0])

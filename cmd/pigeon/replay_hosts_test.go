@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // TestHostsRefused: a replay that cannot be run on hosts is refused before a host is contacted,
@@ -42,7 +43,7 @@ func TestHostsRefused(t *testing.T) {
 		"compare --live --hosts " + good + " --policies pigeon,kairos:cores=2 --out " + filepath.Join(dir, "out"): "a multiple of 2",
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(args)...)
-		if code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
+		if code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon %s: status %d\n%s\n%s", args, code, stdout, stderr)
 		}
 	}
@@ -73,7 +74,7 @@ func TestReplayOnHosts(t *testing.T) {
 	refused := func(what, want string, more ...string) {
 		t.Helper()
 		code, stdout, stderr := h.run(slices.Concat([]string{"replay"}, workload, more)...)
-		if code != exitFailed || stdout != "" || !strings.Contains(stderr, want) {
+		if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d\n%s\n%s", what, code, stdout, stderr)
 		}
 	}
@@ -87,7 +88,7 @@ func TestReplayOnHosts(t *testing.T) {
 		t.Errorf("left: %v", got)
 	}
 	code, stdout, stderr := h.run(slices.Concat([]string{"replay", "--clear-hosts", "--history", history}, workload)...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("status %d\n%s", code, stderr)
 	}
 	r := lines[measure.Result](t, stdout)[0]
@@ -108,7 +109,7 @@ func TestReplayOnHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr = h.run(slices.Concat([]string{"compare", "--live", "--policies", "pigeon,hawk", "--out", filepath.Join(h.folder, "out")}, workload)...)
-	if code != exitDone || strings.Count(stdout, `"mode":"live"`) != 2 || strings.Count(stdout, `"host":"m3"`) != 2 {
+	if code != cli.ExitDone || strings.Count(stdout, `"mode":"live"`) != 2 || strings.Count(stdout, `"host":"m3"`) != 2 {
 		t.Errorf("compare: status %d\n%s\n%s", code, stdout, stderr)
 	}
 	h.write("  - {name: gone, address: " + h.network + "9, ssh: gone, roles: [node], slots: 1}\n")
@@ -144,7 +145,7 @@ func TestReplayViaSparkOnHosts(t *testing.T) {
 		}
 		code, stdout, stderr := h.run("replay", "--via", "spark", "--drivers", "2", "--hosts", h.inventory, "--host-pigeon", program, "--host-spark", u.home,
 			"--trace", "gen:ec2,jobs=20", "--speedup", "20", "-o", "json")
-		if code != exitDone {
+		if code != cli.ExitDone {
 			t.Fatalf("%s: status %d\n%s", security, code, stderr)
 		}
 		r := lines[measure.Result](t, stdout)[0]

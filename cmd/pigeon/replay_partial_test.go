@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/agreement"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/spf13/cobra"
 )
 
@@ -34,7 +35,7 @@ func TestPartialReplayBesideItsSimulation(t *testing.T) {
 			used: local.Usage{Usage: childproc.Usage{CPU: 1500 * time.Millisecond}},
 		}
 		live := measure.Result{Jobs: 20, Tasks: 400, Completed: 5, Live: &measure.Live{CPUPerTask: 0.01}, Partial: partial}
-		if err := s.compare(&runs[0], w, &experiment.Agreement{Live: []measure.Result{live}}); err != nil {
+		if err := s.compare(&runs[0], w, &agreement.Agreement{Live: []measure.Result{live}}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "PARTIAL: a live run was ended early") != partial || !strings.Contains(out.String(), "used 1.5 s\nof processor") {

@@ -12,19 +12,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
+	"github.com/pigeon-sched/pigeon/bench/agreement"
 	"github.com/pigeon-sched/pigeon/bench/replay"
-	"github.com/pigeon-sched/pigeon/bench/workload"
 	local "github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // replayShow makes the runs and prints their results.
 type replayShow struct {
 	cmd      *cobra.Command
 	flags    *replayFlags
-	output   outputFormat
-	progress *progress
+	output   cli.OutputFormat
+	progress *cli.Progress
 	used     local.Usage // of the daemons in the last run
 }
 
@@ -32,7 +34,7 @@ func (s *replayShow) all(runs []experiment.Run) (err error) {
 	f := s.flags
 	files, err := openFiles(f.history)
 	if err != nil {
-		return wrongUse(err)
+		return cli.AsUsageError(err)
 	}
 	defer func() {
 		if closed := files.close(); err == nil && closed != nil { // an earlier error is what happened first
@@ -41,16 +43,16 @@ func (s *replayShow) all(runs []experiment.Run) (err error) {
 	}()
 	if f.out != "" {
 		if err := os.MkdirAll(filepath.Dir(f.out), 0o755); err != nil {
-			return wrongUse(fmt.Errorf("--out: %w", err))
+			return cli.AsUsageError(fmt.Errorf("--out: %w", err))
 		}
 	}
 	incomplete := false
 	for i := range runs {
 		w, err := runs[i].Workload()
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
-		a := &experiment.Agreement{Title: f.title}
+		a := &agreement.Agreement{Title: f.title}
 		if a.Title == "" {
 			a.Title = w.Name
 		}
@@ -73,15 +75,15 @@ func (s *replayShow) all(runs []experiment.Run) (err error) {
 	}
 	switch {
 	case incomplete && context.Cause(s.cmd.Context()) != nil:
-		return silentError{exitInterrupted}
+		return cli.SilentError{Code: cli.ExitInterrupted}
 	case incomplete:
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return nil
 }
 
 // one makes one live run and prints its result.
-func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *experiment.Agreement, files outputFiles) (partial bool, err error) {
+func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *agreement.Agreement, files outputFiles) (partial bool, err error) {
 	f := s.flags
 	s.announce(run, w, k)
 	others := measure.WatchOthers()
@@ -94,7 +96,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 			return false, err
 		}
 	}
-	s.progress.clear()
+	s.progress.Clear()
 	result := run.Result(w, got.Outcome)
 	result.Hosts = clocks
 	if line := result.AboutClocks(); line != "" {
@@ -116,8 +118,8 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ex
 	short, long := run.Completions(w, got.Outcome)
 	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
 	warnNoShortJob(s.cmd.ErrOrStderr(), &result, run.Description.Cutoff)
-	if s.output == outputJSON {
-		return result.Partial, writeJSON(s.cmd.OutOrStdout(), result)
+	if s.output == cli.OutputJSON {
+		return result.Partial, cli.WriteJSON(s.cmd.OutOrStdout(), result)
 	}
 	if f.demo {
 		return result.Partial, nil // demoEnd follows
@@ -150,7 +152,7 @@ func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.
 // announce prints what begins, on a terminal.
 func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) {
 	d := run.Description
-	if !s.progress.terminal && !s.flags.demo {
+	if !s.progress.Terminal && !s.flags.demo {
 		return
 	}
 	masters := len(d.Groups)
@@ -169,11 +171,11 @@ func (s *replayShow) announce(run *experiment.Run, w *workload.Workload, k int) 
 func (s *replayShow) draw(p replay.Progress) {
 	line := fmt.Sprintf("%5.1f s  %d of %d jobs submitted, %d completed; about %.0f s left",
 		p.Elapsed.Seconds(), p.Submitted, p.Jobs, p.Ended, p.Left.Seconds())
-	s.progress.linef("%s", line)
+	s.progress.Linef("%s", line)
 }
 
 // compare simulates the workload that was run live and prints both results.
-func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *experiment.Agreement) error {
+func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *agreement.Agreement) error {
 	f := s.flags
 	if !f.compare || len(a.Live) == 0 || a.Live[0].Completed == 0 {
 		return nil
@@ -190,8 +192,8 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *exper
 			return err
 		}
 	}
-	if s.output == outputJSON {
-		return writeJSON(s.cmd.OutOrStdout(), a.Sim)
+	if s.output == cli.OutputJSON {
+		return cli.WriteJSON(s.cmd.OutOrStdout(), a.Sim)
 	}
 	dst := s.cmd.OutOrStdout()
 	fmt.Fprintln(dst)
@@ -211,9 +213,9 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *exper
 }
 
 // writeAgreement writes the results, the table and the figure.
-func writeAgreement(base string, a *experiment.Agreement) error {
+func writeAgreement(base string, a *agreement.Agreement) error {
 	err := writeWhole(base+".jsonl", func(out io.Writer) error {
-		return writeAllJSON(out, append([]measure.Result{a.Sim}, a.Live...))
+		return cli.WriteAllJSON(out, append([]measure.Result{a.Sim}, a.Live...))
 	})
 	if err == nil {
 		err = writeWhole(base+".md", a.Markdown)
@@ -246,7 +248,7 @@ func (f *replayFlags) setDemo() {
 }
 
 // demoEnd prints what was measured and what to try next.
-func (s *replayShow) demoEnd(a *experiment.Agreement) error {
+func (s *replayShow) demoEnd(a *agreement.Agreement) error {
 	f, l := s.flags, &a.Live[0]
 	svg, err := filepath.Abs(f.out + ".svg")
 	if err != nil {

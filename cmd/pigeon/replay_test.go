@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
+
 	local "github.com/pigeon-sched/pigeon/cluster"
 )
 
@@ -23,19 +25,19 @@ func TestReplay(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"replay" + tiny + "-o json --history " + history, exitDone, `"mode":"live","policy":"pigeon","trace":"gen:uniform,jobs=20,fanout=2"`, ""},
-		{"replay" + tiny + "--runs 2 --compare-sim --out " + base, exitDone, "live, median of 2", ""},
-		{"replay" + tiny + "--demo --out " + base, exitDone, "Try next:", "replaying 20 jobs"},
-		{"replay --isolation none", exitUsage, "", "none"},
-		{"replay --speedup 0", exitUsage, "", "--speedup"},
-		{"replay --runs 0", exitUsage, "", "--runs"},
-		{"replay --trace absent.tr", exitUsage, "", "absent.tr"},
-		{"replay --frontend 127.0.0.1", exitUsage, "", `--frontend "127.0.0.1" is no host:port`},
-		{"replay --frontend 127.0.0.1:1", exitFailed, "", "127.0.0.1:1"},
-		{"replay --seeds 2 --history " + history, exitUsage, "", "--history"},
-		{"replay" + tiny + "--out " + base + "-alone", exitUsage, "", "-alone is for the comparison with the simulation; nothing was run; add --compare-sim"},
-		{"replay" + tiny + "--compare-sim --seeds 2 --out " + base + "-two", exitUsage, "", "-two would be written by 2 runs"},
-		{"replay more", exitUsage, "", "more"},
+		{"replay" + tiny + "-o json --history " + history, cli.ExitDone, `"mode":"live","policy":"pigeon","trace":"gen:uniform,jobs=20,fanout=2"`, ""},
+		{"replay" + tiny + "--runs 2 --compare-sim --out " + base, cli.ExitDone, "live, median of 2", ""},
+		{"replay" + tiny + "--demo --out " + base, cli.ExitDone, "Try next:", "replaying 20 jobs"},
+		{"replay --isolation none", cli.ExitUsage, "", "none"},
+		{"replay --speedup 0", cli.ExitUsage, "", "--speedup"},
+		{"replay --runs 0", cli.ExitUsage, "", "--runs"},
+		{"replay --trace absent.tr", cli.ExitUsage, "", "absent.tr"},
+		{"replay --frontend 127.0.0.1", cli.ExitUsage, "", `--frontend "127.0.0.1" is no host:port`},
+		{"replay --frontend 127.0.0.1:1", cli.ExitFailed, "", "127.0.0.1:1"},
+		{"replay --seeds 2 --history " + history, cli.ExitUsage, "", "--history"},
+		{"replay" + tiny + "--out " + base + "-alone", cli.ExitUsage, "", "-alone is for the comparison with the simulation; nothing was run; add --compare-sim"},
+		{"replay" + tiny + "--compare-sim --seeds 2 --out " + base + "-two", cli.ExitUsage, "", "-two would be written by 2 runs"},
+		{"replay more", cli.ExitUsage, "", "more"},
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
 		if code != c.code || c.stdout == "" && stdout != "" || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
@@ -63,11 +65,11 @@ func TestReplayOnARunningCluster(t *testing.T) {
 			Workers, Groups, Completed int
 			CPU                        *float64 `json:"cpu_per_task"`
 		}
-		if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil || r.Workers != 6 || r.Groups != 2 || r.Completed != 20 || r.CPU != nil {
+		if err := json.Unmarshal([]byte(stdout), &r); code != cli.ExitDone || err != nil || r.Workers != 6 || r.Groups != 2 || r.Completed != 20 || r.CPU != nil {
 			t.Errorf("status %d, %+v, %v\n%s%s", code, r, err, stdout, stderr)
 		}
 	}
-	if code, _, stderr := pigeon(t, "replay", "--frontend", c.Frontends()[0], "--share", "a=2"); code != exitUsage || !strings.Contains(stderr, "--share applies to clusters that are started here") {
+	if code, _, stderr := pigeon(t, "replay", "--frontend", c.Frontends()[0], "--share", "a=2"); code != cli.ExitUsage || !strings.Contains(stderr, "--share applies to clusters that are started here") {
 		t.Errorf("shares of a running cluster: status %d\n%s", code, stderr)
 	}
 }
@@ -80,24 +82,24 @@ func TestBench(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"bench latency --samples 5 -o json", exitDone, `{"bench":"latency","samples":5,`, ""},
-		{"bench latency --samples 5 --nodes 2 --groups 1 --workers 2", exitDone, "submission to start of the task", ""},
-		{"bench launch --tasks 50 --job-tasks 7 -o json", exitDone, `{"bench":"launch","backend":"sleep","workers":120,"tasks":50,"duration":0,`, ""},
-		{"bench launch --tasks 12 --duration 1ms --workers 3 --nodes 3 --no-sync", exitDone, "utilization", ""},
-		{"bench latency --samples 5 --backend exec -o json", exitDone, `{"bench":"latency","samples":5,"backend":"exec",`, ""},
-		{"bench latency --backend spark", exitUsage, "", "spark"},
-		{"bench latency --samples 0", exitUsage, "", "--samples"},
-		{"bench launch --tasks 0", exitUsage, "", "--tasks 0 is outside 1 to 100000000"},
-		{"bench launch --duration 25h", exitUsage, "", "--duration 25h0m0s is outside 0s to 24h0m0s"},
-		{"bench launch --backend spark", exitUsage, "", "spark"},
-		{"bench launch --in-flight 0", exitUsage, "", "--in-flight"},
-		{"bench launch --nodes 4", exitUsage, "", "--nodes"},
-		{"bench launch --workers 7", exitUsage, "", "--workers"},
-		{"bench launch --isolation none", exitUsage, "", "none"},
-		{"bench launch --frontend 127.0.0.1", exitUsage, "", `--frontend "127.0.0.1" is no host:port`},
-		{"bench launch --frontend 127.0.0.1:1", exitFailed, "", "127.0.0.1:1"},
-		{"bench table --runs 0", exitUsage, "", "--runs"},
-		{"bench table --only nonesuch", exitUsage, "", "nonesuch"},
+		{"bench latency --samples 5 -o json", cli.ExitDone, `{"bench":"latency","samples":5,`, ""},
+		{"bench latency --samples 5 --nodes 2 --groups 1 --workers 2", cli.ExitDone, "submission to start of the task", ""},
+		{"bench launch --tasks 50 --job-tasks 7 -o json", cli.ExitDone, `{"bench":"launch","backend":"sleep","workers":120,"tasks":50,"duration":0,`, ""},
+		{"bench launch --tasks 12 --duration 1ms --workers 3 --nodes 3 --no-sync", cli.ExitDone, "utilization", ""},
+		{"bench latency --samples 5 --backend exec -o json", cli.ExitDone, `{"bench":"latency","samples":5,"backend":"exec",`, ""},
+		{"bench latency --backend spark", cli.ExitUsage, "", "spark"},
+		{"bench latency --samples 0", cli.ExitUsage, "", "--samples"},
+		{"bench launch --tasks 0", cli.ExitUsage, "", "--tasks 0 is outside 1 to 100000000"},
+		{"bench launch --duration 25h", cli.ExitUsage, "", "--duration 25h0m0s is outside 0s to 24h0m0s"},
+		{"bench launch --backend spark", cli.ExitUsage, "", "spark"},
+		{"bench launch --in-flight 0", cli.ExitUsage, "", "--in-flight"},
+		{"bench launch --nodes 4", cli.ExitUsage, "", "--nodes"},
+		{"bench launch --workers 7", cli.ExitUsage, "", "--workers"},
+		{"bench launch --isolation none", cli.ExitUsage, "", "none"},
+		{"bench launch --frontend 127.0.0.1", cli.ExitUsage, "", `--frontend "127.0.0.1" is no host:port`},
+		{"bench launch --frontend 127.0.0.1:1", cli.ExitFailed, "", "127.0.0.1:1"},
+		{"bench table --runs 0", cli.ExitUsage, "", "--runs"},
+		{"bench table --only nonesuch", cli.ExitUsage, "", "nonesuch"},
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
 		if code != c.code || c.stdout == "" && stdout != "" || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {

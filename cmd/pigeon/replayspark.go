@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
-	"github.com/pigeon-sched/pigeon/bench/workload"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/pflag"
 )
 
@@ -208,10 +208,10 @@ func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (m *rep
 	o := f.spark.options
 	o.Progress = s.draw
 	o.Waiting = func(ready, drivers int) {
-		s.progress.linef("%d of %d drivers are ready", ready, drivers)
+		s.progress.Linef("%d of %d drivers are ready", ready, drivers)
 	}
 	o.Died = func(err error) {
-		s.progress.clear()
+		s.progress.Clear()
 		fmt.Fprintln(s.cmd.ErrOrStderr(), err)
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	local "github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -70,9 +71,9 @@ func TestReplayViaSparkRefusals(t *testing.T) {
 		"--via spark --spark-conf spark.x=dies --drivers  1 ": "no memory left",
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields("replay"+tiny+args)...)
-		wantCode := exitUsage
+		wantCode := cli.ExitUsage
 		if strings.Contains(args, "dies") || want == "127.0.0.1:1" { // it does not answer
-			wantCode = exitFailed
+			wantCode = cli.ExitFailed
 		}
 		if code != wantCode || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("replay %s: status %d, want %d and %q\n%s%s", args, code, wantCode, want, stdout, stderr)
@@ -80,7 +81,7 @@ func TestReplayViaSparkRefusals(t *testing.T) {
 	}
 	for name, want := range map[string]string{"SPARK_HOME": "no installation of Spark", sparkhome.JarVariable: "the plugin's jar cannot be read"} {
 		t.Setenv(name, "/nonesuch")
-		if code, _, stderr := pigeon(t, strings.Fields("replay --via spark"+tiny)...); code != exitUsage || !strings.Contains(stderr, want) {
+		if code, _, stderr := pigeon(t, strings.Fields("replay --via spark"+tiny)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d\n%s", name, code, stderr)
 		}
 		t.Setenv(name, u.env.get(name))
@@ -95,7 +96,7 @@ func TestReplayViaSpark(t *testing.T) {
 	history := filepath.Join(dir, "history.jsonl")
 	code, stdout, stderr := pigeon(t, strings.Fields("replay --via spark --drivers 3 -o json --compare-sim --history "+history+" --out "+dir+"/x"+tiny)...)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	if code != exitDone || len(lines) != 2 {
+	if code != cli.ExitDone || len(lines) != 2 {
 		t.Fatalf("status %d\n%s%s", code, stdout, stderr)
 	}
 	for i, mode := range []string{"live", "sim"} {
@@ -142,7 +143,7 @@ func TestReplayViaSparkElsewhere(t *testing.T) {
 			Policy             string
 			Workers, Completed int
 		}
-		if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil || r.Policy != run.policy || r.Workers != 6 || r.Completed != 20 {
+		if err := json.Unmarshal([]byte(stdout), &r); code != cli.ExitDone || err != nil || r.Policy != run.policy || r.Workers != 6 || r.Completed != 20 {
 			t.Errorf("%s: status %d, %+v, %v\n%s%s", run.args, code, r, err, stdout, stderr)
 		}
 		started := u.started(t)

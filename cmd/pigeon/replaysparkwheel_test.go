@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -43,7 +44,7 @@ func TestRealSparkReplay(t *testing.T) {
 			Queueing struct{ P50 *float64 }
 		}
 	}
-	if err := json.Unmarshal([]byte(stdout), &r); code != exitDone || err != nil {
+	if err := json.Unmarshal([]byte(stdout), &r); code != cli.ExitDone || err != nil {
 		t.Fatalf("status %d, %v\n%s%s", code, err, stdout, stderr)
 	}
 	if r.Completed != 10 || r.Attempts < 29 || r.Long.Jobs != 1 || r.Short.Jobs != 9 || r.Short.Queueing.P50 == nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/frontend"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/natsserver"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
@@ -54,7 +55,7 @@ func roleOf[T any](name, heading string, defaults T, survives ...func(T) string)
 		write: func(w io.Writer, src config.Source) error {
 			cfg, _, err := config.Load(defaults, src)
 			if err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 			return config.Write(w, heading, cfg, defaults)
 		},
@@ -136,10 +137,10 @@ func loadConfig[T any](cmd *cobra.Command, defaults T) (T, config.Source, error)
 	var none T
 	src, err := daemonSource(cmd, defaults)
 	if err != nil {
-		return none, src, wrongUse(err)
+		return none, src, cli.AsUsageError(err)
 	}
 	cfg, _, err := config.Load(defaults, src)
-	return cfg, src, wrongUse(err)
+	return cfg, src, cli.AsUsageError(err)
 }
 
 // daemonSource returns the sources of a daemon's settings. A shell may have PIGEON_CONFIG for the

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // A file of the commands' settings that is named for every verb of a shell does not keep a daemon
@@ -19,13 +21,13 @@ func TestFileOfAnotherRole(t *testing.T) {
 		}
 	}
 	write("frontend: [\"127.0.0.1:20503\"]\n")
-	if code, _, errs := program(t, "master", "--config", file); code != exitUsage || !strings.Contains(errs, "it is one of client. Name the right file") {
+	if code, _, errs := program(t, "master", "--config", file); code != cli.ExitUsage || !strings.Contains(errs, "it is one of client. Name the right file") {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	t.Setenv(fileVariable, file)
 	notice := "this daemon does not read it"
 	code, _, errs := program(t, "master", "--group", "-1")
-	if code == exitDone || strings.Count(errs, notice) != 1 || !strings.Contains(errs, file) || strings.Contains(errs, "unknown key") || !strings.Contains(errs, "group") {
+	if code == cli.ExitDone || strings.Count(errs, notice) != 1 || !strings.Contains(errs, file) || strings.Contains(errs, "unknown key") || !strings.Contains(errs, "group") {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	for text, want := range map[string]string{
@@ -33,7 +35,7 @@ func TestFileOfAnotherRole(t *testing.T) {
 		"frontend: [\n": "not YAML",
 	} {
 		write(text)
-		if code, _, errs := program(t, "master", "--group", "-1"); code != exitUsage || strings.Contains(errs, notice) || !strings.Contains(errs, want) {
+		if code, _, errs := program(t, "master", "--group", "-1"); code != cli.ExitUsage || strings.Contains(errs, notice) || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d: %s", text, code, errs)
 		}
 	}

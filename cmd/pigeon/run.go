@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
@@ -23,7 +24,7 @@ const fetchEvery = 100 * time.Millisecond
 func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run [flags] -- PROGRAM [ARGUMENT]...",
-		GroupID: groupJobs,
+		GroupID: cli.GroupJobs,
 		Short:   "Run a program on the cluster: its output, its exit status",
 		Long: `Submits a job of one task, waits for it, and passes on what it writes and its exit
 status (128 + n when signal n ended it; as from a shell, 127 when there is no such program
@@ -56,11 +57,11 @@ frontend answers again, or another one of --frontend that has taken it over;
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) error {
 		if err := checkArgv(argv, "run"); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		argv, scriptInput, err := job.useScript(argv)
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		r, ownKey, err := job.request(argv, 0, 1)
 		if err != nil {
@@ -68,7 +69,7 @@ frontend answers again, or another one of --frontend that has taken it over;
 		}
 		in, err := stdin.open(cmd.InOrStdin(), scriptInput || slices.Contains(job.envFiles, "-"))
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		r.Tasks[0].Payload.Exec.Stdin = in != nil
 		r.NoSuspend = r.NoSuspend || isTyped(in)
@@ -115,9 +116,9 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	case inputFault(ctx) != nil && err != nil:
 		return withoutInput(cmd.Context(), job, inputFault(ctx))
 	case ctx.Err() != nil:
-		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), job, exitInterrupted)
+		return interrupted(context.WithoutCancel(ctx), cmd.ErrOrStderr(), job, cli.ExitInterrupted)
 	case isBrokenPipe(err):
-		return interrupted(ctx, cmd.ErrOrStderr(), job, exitBrokenPipe)
+		return interrupted(ctx, cmd.ErrOrStderr(), job, cli.ExitBrokenPipe)
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	}
@@ -136,7 +137,7 @@ func notSubmitted(ctx context.Context, w io.Writer, err error, unanswered func(*
 		return unanswered(lost)
 	case errors.Is(err, context.Canceled), hasProblem(err, api.NotReady, api.Busy): // in a call, or between two
 		fmt.Fprintln(w, "interrupted; nothing was submitted")
-		return silentError{exitInterrupted}
+		return cli.SilentError{Code: cli.ExitInterrupted}
 	}
 	return err
 }
@@ -151,13 +152,13 @@ func cancelUnanswered(ctx context.Context, w io.Writer, c *frontends.Client, los
 		switch {
 		case unknown && ctx.Err() != nil && err != nil:
 			fmt.Fprintf(w, "interrupted; frontend %s has not accepted job %s\n", lost.Frontend, lost.Job)
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		case err == nil && s.State == api.StateCancelled:
 			fmt.Fprintf(w, "interrupted; job %s is cancelled\n", lost.Job)
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		case err == nil:
 			fmt.Fprintf(w, "interrupted; job %s had ended before: %s\n", lost.Job, s.State)
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		case !hasProblem(err, api.NotFound):
 			return fmt.Errorf("interrupted, and job %s, which frontend %s may have accepted, could not be cancelled: %w; 'pigeon cancel %s' tries again", lost.Job, lost.Frontend, err, lost.Job)
 		}
@@ -191,9 +192,9 @@ func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64
 	e, err := job.Explain(ctx)
 	if err == nil && len(e.Tasks) > 0 && e.Tasks[0].Exit > 0 {
 		if e.Tasks[0].Code != "" || e.Tasks[0].Seconds == 0 { // its output need not say that it met a limit, and has nothing of one that never began
-			_ = printTo(errs, "pigeon: job %s failed: %s\n", job.ID, s.Reason)
+			_ = cli.PrintTo(errs, "pigeon: job %s failed: %s\n", job.ID, s.Reason)
 		}
-		return silentError{e.Tasks[0].Exit}
+		return cli.SilentError{Code: e.Tasks[0].Exit}
 	}
 	return errors.Join(fmt.Errorf("job %s %s: %s", job.ID, s.State, s.Reason), err)
 }

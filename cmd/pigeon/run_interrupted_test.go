@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
@@ -33,11 +34,11 @@ func TestRunInterruptedDuringSubmission(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"accepted":          {false, []error{nil}, api.StateCancelled, exitInterrupted, "interrupted; job k is cancelled\n"},
-		"accepted later":    {false, []error{refused, nil}, api.StateCancelled, exitInterrupted, "interrupted; job k is cancelled\n"},
-		"it has ended":      {false, []error{nil}, api.StateCompleted, exitInterrupted, "interrupted; job k had ended before: completed\n"},
-		"it is not allowed": {false, []error{&api.Error{Problem: api.Denied, What: "no"}}, api.StateRunning, exitFailed, "could not be cancelled: no"},
-		"nothing is sent":   {true, nil, "", exitInterrupted, "interrupted; nothing was submitted\n"},
+		"accepted":          {false, []error{nil}, api.StateCancelled, cli.ExitInterrupted, "interrupted; job k is cancelled\n"},
+		"accepted later":    {false, []error{refused, nil}, api.StateCancelled, cli.ExitInterrupted, "interrupted; job k is cancelled\n"},
+		"it has ended":      {false, []error{nil}, api.StateCompleted, cli.ExitInterrupted, "interrupted; job k had ended before: completed\n"},
+		"it is not allowed": {false, []error{&api.Error{Problem: api.Denied, What: "no"}}, api.StateRunning, cli.ExitFailed, "could not be cancelled: no"},
+		"nothing is sent":   {true, nil, "", cli.ExitInterrupted, "interrupted; nothing was submitted\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
@@ -89,7 +90,7 @@ func TestSubmissionInterruptedWhileNobodyAnswers(t *testing.T) {
 		defer interrupt()
 		errs := &interruptingWriter{on: "does not answer", interrupt: interrupt}
 		code := run(ctx, []string{verb, "--frontend", f.address, "--", "true"}, strings.NewReader(""), io.Discard, errs)
-		if code != exitInterrupted || !strings.HasSuffix(errs.String(), "interrupted; nothing was submitted\n") {
+		if code != cli.ExitInterrupted || !strings.HasSuffix(errs.String(), "interrupted; nothing was submitted\n") {
 			t.Errorf("%s: status %d: %s", verb, code, errs.String())
 		}
 	}
@@ -105,7 +106,7 @@ func TestSubmitInterruptedBeforeTheAnswer(t *testing.T) {
 	}})
 	var out, errs bytes.Buffer
 	code := run(ctx, []string{"submit", "--key", "k", "--frontend", f.address, "--", "true"}, strings.NewReader(""), &out, &errs)
-	if code != exitInterrupted || !strings.HasPrefix(errs.String(), "interrupted; job k may have been accepted by frontend "+f.address) {
+	if code != cli.ExitInterrupted || !strings.HasPrefix(errs.String(), "interrupted; job k may have been accepted by frontend "+f.address) {
 		t.Errorf("status %d: %s", code, errs.String())
 	}
 }
@@ -144,7 +145,7 @@ func TestRunInterruptedWithoutAJob(t *testing.T) {
 		var errs bytes.Buffer
 		began := time.Now()
 		err = cancelUnanswered(t.Context(), &errs, c, &frontends.AnswerError{Job: "k", Frontend: "a:1"})
-		if end, ok := errors.AsType[silentError](err); !ok || end.code != exitInterrupted || time.Since(began) != cancelTime || errs.String() != "interrupted; frontend a:1 has not accepted job k\n" {
+		if end, ok := errors.AsType[cli.SilentError](err); !ok || end.Code != cli.ExitInterrupted || time.Since(began) != cancelTime || errs.String() != "interrupted; frontend a:1 has not accepted job k\n" {
 			t.Errorf("%v after %v: %s", err, time.Since(began), errs.String())
 		}
 		if err := errors.Join(c.Close(), stop()); err != nil {
@@ -170,8 +171,8 @@ func TestSubmitIntoAClosedPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		end, failed := errors.AsType[*exec.ExitError](cmd.Wait())
-		if !failed || end.ExitCode() != exitBrokenPipe || !strings.Contains(errs.String(), "job k was accepted, and its id could not be written: ") {
-			t.Errorf("-o %s: %v: %s; want status %d and the id", format, end, errs.String(), exitBrokenPipe)
+		if !failed || end.ExitCode() != cli.ExitBrokenPipe || !strings.Contains(errs.String(), "job k was accepted, and its id could not be written: ") {
+			t.Errorf("-o %s: %v: %s; want status %d and the id", format, end, errs.String(), cli.ExitBrokenPipe)
 		}
 	}
 }

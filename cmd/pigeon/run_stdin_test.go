@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // inputCluster is a cluster of processes for tests of standard input.
@@ -122,7 +123,7 @@ func TestRunPassesStandardInputOn(t *testing.T) {
 		}
 		defer func() { _ = folder.Close() }() // only read
 		p := c.run(folder, "--key", "folder", "--", "sh", "-c", "wc -c; sleep 600")
-		if err := p.Run(); p.ProcessState.ExitCode() != exitFailed || !strings.Contains(p.errs.String(), "job folder did not get its standard input and is cancelled: ") || !strings.Contains(p.errs.String(), "could not be read") {
+		if err := p.Run(); p.ProcessState.ExitCode() != cli.ExitFailed || !strings.Contains(p.errs.String(), "job folder did not get its standard input and is cancelled: ") || !strings.Contains(p.errs.String(), "could not be read") {
 			t.Errorf("%v, %s", err, p.errs.String())
 		}
 	})
@@ -220,7 +221,7 @@ func TestRunFailsWhereInputIsLost(t *testing.T) {
 			t.Errorf("%q lacks %q", p.errs.String(), part)
 		}
 	}
-	if p.ProcessState.ExitCode() != exitFailed {
+	if p.ProcessState.ExitCode() != cli.ExitFailed {
 		t.Errorf("%v", err)
 	}
 	await.Until(t, "the job is cancelled", func() bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
 
@@ -68,7 +69,7 @@ func TestSecureDev(t *testing.T) {
 		}
 		tokens = append(tokens, string(text))
 		serials = append(serials, lines[certificateLine](t, succeed(t, "pki", "show", "--dir", secrets, filepath.Join(secrets, "frontend-frontend-0"), "-o", "json"))[0].Serial)
-		if code, errs := b.stop(); code != exitDone {
+		if code, errs := b.stop(); code != cli.ExitDone {
 			t.Errorf("status %d: %s", code, errs)
 		}
 	}
@@ -83,7 +84,7 @@ func TestSecureDev(t *testing.T) {
 		{[]string{"--listen", "0.0.0.0:0", "--secure", secrets}, "no address by which others reach"},
 		{[]string{"--web", "10.0.0.1:0", "--secure", secrets}, "--web"},
 	} {
-		if code, _, errs := program(t, append([]string{"dev"}, c.args...)...); code != exitUsage || !strings.Contains(errs, c.want) {
+		if code, _, errs := program(t, append([]string{"dev"}, c.args...)...); code != cli.ExitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, %s", c.args, code, errs)
 		}
 	}
@@ -143,7 +144,7 @@ func TestSecuredDaemons(t *testing.T) {
 	alice := c.token(t, "alice", "--user", "alice", "--role", "user")
 	daemontest.Await(t, "alice is known", func() bool {
 		code, out, _ := program(t, c.call(alice, "whoami", "-o", "json")...)
-		return code == exitDone && lines[whoamiLine](t, out)[0].Name == "alice"
+		return code == cli.ExitDone && lines[whoamiLine](t, out)[0].Name == "alice"
 	})
 	if got := succeed(t, c.call(alice, "run", "--", "echo", "hello")...); got != "hello" {
 		t.Errorf("%q", got)
@@ -159,7 +160,7 @@ func TestSecuredDaemons(t *testing.T) {
 	succeed(t, "token", "revoke", "--file", c.tokens, id)
 	daemontest.Await(t, "alice is refused", func() bool {
 		code, _, errs := program(t, c.call(alice, "status")...)
-		return code != exitDone && strings.Contains(errs, "was revoked") && strings.Contains(errs, "pigeon token create") && strings.Contains(errs, "pigeon whoami")
+		return code != cli.ExitDone && strings.Contains(errs, "was revoked") && strings.Contains(errs, "pigeon token create") && strings.Contains(errs, "pigeon whoami")
 	})
 	for _, p := range slices.Backward(c.processes) {
 		p.end(t)
@@ -200,7 +201,7 @@ func (c *securedCluster) refuses(t *testing.T, alice string) {
 		},
 	} {
 		code, out, errs := program(t, r.args...)
-		if code == exitDone || out != "" || strings.Contains(errs, strings.TrimSpace(string(text))[20:]) {
+		if code == cli.ExitDone || out != "" || strings.Contains(errs, strings.TrimSpace(string(text))[20:]) {
 			t.Errorf("%s: status %d, %s%s", name, code, out, errs)
 		}
 		for _, want := range r.want {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ type sharesPage struct {
 func sharesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "shares",
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show what each owner is entitled to, uses and waits for",
 		Long: `Shows the tree of owners: the weight and the limits of each, the slots to which it is
 entitled, given the owners that want some now, the slots that run its tasks, its waiting
@@ -39,9 +40,9 @@ second of long ones. An owner's figures contain those of all owners below it. Th
 over the groups, each of which is shared separately. The quotas follow, and settings
 that could not be read again.`,
 		Example: "  pigeon shares\n  pigeon shares --by-group\n  pigeon shares --group 1 -o json",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	byGroup := cmd.Flags().Bool("by-group", false, "each group by itself")
 	group := cmd.Flags().Int("group", -1, "this group only")
 	addClientFlags(cmd)
@@ -56,7 +57,7 @@ that could not be read again.`,
 		case err != nil:
 			return err
 		case cmd.Flags().Changed("group") && (*group < 0 || *group >= len(groups)):
-			return wrongUse(fmt.Errorf("there is no group %d; the cluster has the groups 0 to %d", *group, len(groups)-1))
+			return cli.AsUsageError(fmt.Errorf("there is no group %d; the cluster has the groups 0 to %d", *group, len(groups)-1))
 		case cmd.Flags().Changed("group"):
 			groups = groups[*group : *group+1]
 			*byGroup = true
@@ -66,12 +67,12 @@ that could not be read again.`,
 		}
 		out := cmd.OutOrStdout()
 		switch {
-		case *byGroup && *output == outputJSON:
-			return writeAllJSON(out, groups)
+		case *byGroup && *output == cli.OutputJSON:
+			return cli.WriteAllJSON(out, groups)
 		case *byGroup:
 			return printGroupShares(out, groups)
-		case *output == outputJSON:
-			return writeJSON(out, &page)
+		case *output == cli.OutputJSON:
+			return cli.WriteJSON(out, &page)
 		}
 		return page.print(out)
 	}
@@ -199,7 +200,7 @@ func printGroupShares(out io.Writer, groups []api.GroupOwners) error {
 
 // printOwners prints a tree of owners.
 func printOwners(out io.Writer, owners []api.OwnerShare) error {
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "OWNER\tWEIGHT\tMIN\tMAX\tENTITLED\tRUNNING\tWAITING\tUSED\tAHEAD BY")
 	for i := range owners {
 		o := &owners[i]
@@ -226,11 +227,11 @@ func part(share float64) string {
 
 // printQuotas prints the quotas of all frontends, nothing when there are none.
 func printQuotas(out io.Writer, list []api.OwnerQuotas) error {
-	var w *table
+	var w *cli.Table
 	for _, f := range list {
 		for _, q := range f.Quotas {
 			if w == nil {
-				w = newTable(out)
+				w = cli.NewTable(out)
 				fmt.Fprintln(w, "\nQUOTA OF\tFRONTEND\tTASKS\tBYTES")
 			}
 			name := q.Owner

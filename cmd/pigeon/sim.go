@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/watch"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/spf13/cobra"
 )
@@ -21,7 +21,6 @@ import (
 type simFlags struct {
 	delay            time.Duration
 	history, actions string
-	watch            string
 	clairvoyant      bool
 	losses           sim.MasterLosses
 }
@@ -29,7 +28,7 @@ type simFlags struct {
 func simCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sim",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Simulate a workload on a cluster with the cores that run live",
 		Long: `Runs the scheduling cores on an event heap, in virtual time: the very cores that
 the daemons run. One result for every policy and seed.
@@ -43,31 +42,29 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		Example: `  pigeon sim                                       the paper's EC2 cluster, a generated workload
   pigeon sim --trace jobs.tr --load 0.7 --seeds 5 -o json
   pigeon sim --group-sizes 60,40,20 --weight 20
-  pigeon sim --policy pigeon --policy sparrow --watch both.html
   pigeon sim --faults 7 --policy kairos --workers 12
   pigeon sim --jobs 100 --history life.jsonl --actions actions.txt`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	flags := addExperimentFlags(cmd.Flags())
 	var own simFlags
 	fs := cmd.Flags()
 	fs.DurationVar(&own.delay, "delay", 500*time.Microsecond, "one-way delay of a message")
 	fs.StringVar(&own.history, "history", "", "file for every task's life, one JSON object per event")
 	fs.StringVar(&own.actions, "actions", "", "file for the cores' actions in order, as text")
-	fs.StringVar(&own.watch, "watch", "", "HTML file that plays the runs side by side: workers, queues and time")
 	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, as a reference, which is no bound")
 	faults := addFaultFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := faults.check(fs, *output); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if faults.checks(fs) && !fs.Changed("jobs") {
 			flags.workload.options.Jobs = faultJobs
 		}
 		runs, err := flags.runs()
 		if err == nil {
-			err = wrongUse(own.check(len(runs), flags.desc.Trace))
+			err = cli.AsUsageError(own.check(len(runs), flags.desc.Trace))
 		}
 		if err != nil {
 			return err
@@ -111,20 +108,14 @@ func (f *simFlags) check(runs int, trace string) error {
 			return fmt.Errorf("%s %s would be written by %d runs; ask for one policy and one seed", flag, path, runs)
 		}
 	}
-	if err := f.checkPaths(trace); err != nil {
-		return err
-	}
-	if f.watch != "" && runs > watch.MaxRecordings {
-		return fmt.Errorf("--watch %s would play %d runs; a page plays %d at most; ask for fewer policies or seeds", f.watch, runs, watch.MaxRecordings)
-	}
-	return nil
+	return f.checkPaths(trace)
 }
 
 // checkPaths refuses one file for two outputs, which would overwrite each other in it, and the trace
 // for one of them.
 func (f *simFlags) checkPaths(trace string) error {
 	seen := map[string]string{} // flag, by path
-	for _, of := range [][2]string{{"--history", f.history}, {"--actions", f.actions}, {"--watch", f.watch}} {
+	for _, of := range [][2]string{{"--history", f.history}, {"--actions", f.actions}} {
 		flag, path := of[0], of[1]
 		if path == "" {
 			continue
@@ -160,48 +151,37 @@ func checkOutput(flag, path string, inputs ...string) error {
 
 // simulateAll makes the runs on all processors and prints their results in
 // order, each as soon as it can be.
-func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output outputFormat) error {
-	files, err := openFiles(own.history, own.actions, own.watch)
+func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output cli.OutputFormat) error {
+	files, err := openFiles(own.history, own.actions)
 	if err != nil {
-		return wrongUse(err)
+		return cli.AsUsageError(err)
 	}
 	options := experiment.SimOptions{Delay: own.delay, Losses: own.losses, History: files.writer(0), Actions: files.writer(1)}
-	show := newProgress(cmd.ErrOrStderr())
+	show := cli.NewProgress(cmd.ErrOrStderr())
 	var results []measure.Result
-	recordings := make([]*watch.Recording, len(runs))
 	err = experiment.InParallel(cmd.Context(), len(runs),
-		func(ctx context.Context, i int) (r measure.Result, err error) {
-			if own.watch == "" {
-				return simulate(ctx, &runs[i], options, own.clairvoyant)
-			}
-			r, recordings[i], err = simulateWatched(ctx, &runs[i], options, own.clairvoyant)
-			return r, err
+		func(ctx context.Context, i int) (measure.Result, error) {
+			return simulate(ctx, &runs[i], options, own.clairvoyant)
 		},
 		func(i int, r measure.Result) error {
 			if len(runs) > 1 {
-				show.linef("%d of %d runs simulated", i+1, len(runs))
+				show.Linef("%d of %d runs simulated", i+1, len(runs))
 			}
 			results = append(results, r)
-			if output == outputJSON {
-				return writeJSON(cmd.OutOrStdout(), r)
+			if output == cli.OutputJSON {
+				return cli.WriteJSON(cmd.OutOrStdout(), r)
 			}
 			return nil
 		})
-	show.clear()
-	if page := files.writer(2); page != nil && err == nil {
-		err = watch.Write(page, recordings)
-	}
+	show.Clear()
 	if err = errors.Join(err, files.close()); err != nil {
 		return fmt.Errorf("the simulation did not come to its end: %w", err)
 	}
 	warnNoShortJob(cmd.ErrOrStderr(), &results[0], runs[0].Description.Cutoff)
-	if output == outputJSON {
+	if output == cli.OutputJSON {
 		return nil
 	}
-	if err := printResults(cmd.OutOrStdout(), results); err != nil || own.watch == "" {
-		return err
-	}
-	return printPage(cmd.OutOrStdout(), own.watch)
+	return printResults(cmd.OutOrStdout(), results)
 }
 
 func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions, clairvoyant bool) (r measure.Result, err error) {

@@ -16,10 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 func TestSim(t *testing.T) {
@@ -31,51 +32,48 @@ func TestSim(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"sim --trace gen:ec2,jobs=50 --workers 12", exitDone, "50 of 50 jobs completed", ""},
-		{"sim --trace gen:ec2,jobs=50 --group-sizes 6,4,2 --weight 3 -o json", exitDone, `"workers":12,"groups":3,"jobs":50,`, ""},
-		{"sim --trace gen:ec2,jobs=50 --seed 4 --seeds 2", exitDone, "pigeon, seed 5", ""},
-		{"sim --trace gen:ec2,jobs=50 --clairvoyant -o json", exitDone, `"clairvoyant":{"short":`, ""},
-		{"sim --trace gen:ec2,jobs=50 --clairvoyant", exitDone, "(clairvoyant)  ", ""},
-		{"sim --faults 7 --workers 12 --policy pigeon --policy kairos", exitDone, "ok        every accepted job ends, once (30)", ""},
-		{"sim --faults 7 --workers 12 --jobs 5 --fault-kinds crash-node --fault-time 9s", exitDone, "dies and restarts after", ""},
-		{"sim --faults master-every=10s,standby=1s --workers 12 --jobs 40", exitDone, "40 of 40 jobs completed", ""},
-		{"sim --faults master-every=10s", exitUsage, "", "master-every=60s,standby=1s"},
-		{"sim --faults master-every=x,standby=1s", exitUsage, "", `"master-every=x"`},
-		{"sim --faults master-every=9s,standby=1s --fault-time 9s", exitUsage, "", "--fault-time"},
-		{"sim --faults master-every=9s,standby=1s --policy sparrow", exitFailed, "", "none of groups"},
-		{"sim --faults x", exitUsage, "", `--faults "x"`},
-		{"sim --faults 1 --policy nonesuch", exitUsage, "", "nonesuch"},
-		{"sim --faults 1 --fault-kinds crush-node", exitUsage, "", `did you mean "crash-node"`},
-		{"sim --faults 1 --fault-time 0s", exitUsage, "", "--fault-time"},
-		{"sim --faults 1 --seeds 2", exitUsage, "", "--seeds"},
-		{"sim --faults 1 -o json", exitUsage, "", "-o json"},
-		{"sim --faults 1 --watch " + filepath.Join(dir, "w"), exitUsage, "", "--watch"},
-		{"sim --faults 1 --classes learned", exitUsage, "", "--classes learned does not go with --faults SEED"},
-		{"sim --faults 1 --jobs 5 --workers 12 --classes declared", exitDone, "5 jobs accepted", ""},
-		{"sim --faults 3 --workers 12 --only-faults 0,1", exitUsage, "", "--only-faults 0"},
-		{"sim --only-faults 1", exitUsage, "", "--faults SEED"},
-		{"sim more", exitUsage, "", "more"},
-		{"sim --trace absent.tr", exitUsage, "", "absent.tr"},
-		{"sim --policy nonesuch", exitUsage, "", "nonesuch"},
-		{"sim --groups 0", exitUsage, "", "--groups"},
-		{"sim --group-sizes 0,0", exitUsage, "", "--group-sizes 0,0 has a group without workers"},
-		{"sim --workers 2", exitUsage, "", "--groups"},
-		{"sim --group-sizes 3,0", exitUsage, "", "--group-sizes 3,0"},
-		{"sim --group-sizes 3,1 --workers 5", exitUsage, "", "--workers 5"},
-		{"sim --group-sizes 3,1 --groups 5", exitUsage, "", "--groups 5"},
-		{"sim --frontends 0", exitUsage, "", "frontends"},
-		{"sim --delay -1s", exitUsage, "", "--delay"},
-		{"sim --cutoff -1s", exitUsage, "", "--cutoff -1s is outside 1ns to 1111111h6m40s"},
-		{"sim --cutoff 0", exitUsage, "", "--cutoff 0s is outside 1ns to 1111111h6m40s"},
-		{"sim --cutoff 2000000h", exitUsage, "", "--cutoff 2000000h0m0s is outside"},
-		{"trace inspect gen:ec2,jobs=5 --cutoff 0", exitUsage, "", "--cutoff 0s is outside"},
-		{"sim --trace gen:ec2,jobs=5 --workers 12 --cutoff 1111111h", exitDone, "5 of 5 jobs completed", ""},
-		{"sim --load NaN", exitUsage, "", "--load"},
-		{"sim --seeds 2 --history " + filepath.Join(dir, "h"), exitUsage, "", "--history"},
-		{"sim --actions " + filepath.Join(dir, "x") + " --history " + filepath.Join(dir, "x"), exitUsage, "", "--history and --actions would both write"},
-		{"sim --watch " + dir + "/./x --history " + dir + "/x", exitUsage, "", "--history and --watch would both write"},
-		{"sim --watch " + dir + "/x --actions " + dir + "/y/../x", exitUsage, "", "--actions and --watch would both write"},
-		{"sim --actions " + filepath.Join(dir, "absent", "a"), exitUsage, "", "absent"},
+		{"sim --trace gen:ec2,jobs=50 --workers 12", cli.ExitDone, "50 of 50 jobs completed", ""},
+		{"sim --trace gen:ec2,jobs=50 --group-sizes 6,4,2 --weight 3 -o json", cli.ExitDone, `"workers":12,"groups":3,"jobs":50,`, ""},
+		{"sim --trace gen:ec2,jobs=50 --seed 4 --seeds 2", cli.ExitDone, "pigeon, seed 5", ""},
+		{"sim --trace gen:ec2,jobs=50 --clairvoyant -o json", cli.ExitDone, `"clairvoyant":{"short":`, ""},
+		{"sim --trace gen:ec2,jobs=50 --clairvoyant", cli.ExitDone, "(clairvoyant)  ", ""},
+		{"sim --faults 7 --workers 12 --policy pigeon --policy kairos", cli.ExitDone, "ok        every accepted job ends, once (30)", ""},
+		{"sim --faults 7 --workers 12 --jobs 5 --fault-kinds crash-node --fault-time 9s", cli.ExitDone, "dies and restarts after", ""},
+		{"sim --faults master-every=10s,standby=1s --workers 12 --jobs 40", cli.ExitDone, "40 of 40 jobs completed", ""},
+		{"sim --faults master-every=10s", cli.ExitUsage, "", "master-every=60s,standby=1s"},
+		{"sim --faults master-every=x,standby=1s", cli.ExitUsage, "", `"master-every=x"`},
+		{"sim --faults master-every=9s,standby=1s --fault-time 9s", cli.ExitUsage, "", "--fault-time"},
+		{"sim --faults master-every=9s,standby=1s --policy sparrow", cli.ExitFailed, "", "none of groups"},
+		{"sim --faults x", cli.ExitUsage, "", `--faults "x"`},
+		{"sim --faults 1 --policy nonesuch", cli.ExitUsage, "", "nonesuch"},
+		{"sim --faults 1 --fault-kinds crush-node", cli.ExitUsage, "", `did you mean "crash-node"`},
+		{"sim --faults 1 --fault-time 0s", cli.ExitUsage, "", "--fault-time"},
+		{"sim --faults 1 --seeds 2", cli.ExitUsage, "", "--seeds"},
+		{"sim --faults 1 -o json", cli.ExitUsage, "", "-o json"},
+		{"sim --faults 1 --classes learned", cli.ExitUsage, "", "--classes learned does not go with --faults SEED"},
+		{"sim --faults 1 --jobs 5 --workers 12 --classes declared", cli.ExitDone, "5 jobs accepted", ""},
+		{"sim --faults 3 --workers 12 --only-faults 0,1", cli.ExitUsage, "", "--only-faults 0"},
+		{"sim --only-faults 1", cli.ExitUsage, "", "--faults SEED"},
+		{"sim more", cli.ExitUsage, "", "more"},
+		{"sim --trace absent.tr", cli.ExitUsage, "", "absent.tr"},
+		{"sim --policy nonesuch", cli.ExitUsage, "", "nonesuch"},
+		{"sim --groups 0", cli.ExitUsage, "", "--groups"},
+		{"sim --group-sizes 0,0", cli.ExitUsage, "", "--group-sizes 0,0 has a group without workers"},
+		{"sim --workers 2", cli.ExitUsage, "", "--groups"},
+		{"sim --group-sizes 3,0", cli.ExitUsage, "", "--group-sizes 3,0"},
+		{"sim --group-sizes 3,1 --workers 5", cli.ExitUsage, "", "--workers 5"},
+		{"sim --group-sizes 3,1 --groups 5", cli.ExitUsage, "", "--groups 5"},
+		{"sim --frontends 0", cli.ExitUsage, "", "frontends"},
+		{"sim --delay -1s", cli.ExitUsage, "", "--delay"},
+		{"sim --cutoff -1s", cli.ExitUsage, "", "--cutoff -1s is outside 1ns to 1111111h6m40s"},
+		{"sim --cutoff 0", cli.ExitUsage, "", "--cutoff 0s is outside 1ns to 1111111h6m40s"},
+		{"sim --cutoff 2000000h", cli.ExitUsage, "", "--cutoff 2000000h0m0s is outside"},
+		{"trace inspect gen:ec2,jobs=5 --cutoff 0", cli.ExitUsage, "", "--cutoff 0s is outside"},
+		{"sim --trace gen:ec2,jobs=5 --workers 12 --cutoff 1111111h", cli.ExitDone, "5 of 5 jobs completed", ""},
+		{"sim --load NaN", cli.ExitUsage, "", "--load"},
+		{"sim --seeds 2 --history " + filepath.Join(dir, "h"), cli.ExitUsage, "", "--history"},
+		{"sim --actions " + filepath.Join(dir, "x") + " --history " + filepath.Join(dir, "x"), cli.ExitUsage, "", "--history and --actions would both write"},
+		{"sim --actions " + filepath.Join(dir, "absent", "a"), cli.ExitUsage, "", "absent"},
 	} {
 		code, stdout, stderr := pigeon(t, strings.Fields(c.args)...)
 		if code != c.code || c.stdout == "" && stdout != "" || !strings.Contains(stdout, c.stdout) || !strings.Contains(stderr, c.stderr) {
@@ -95,10 +93,10 @@ func TestSimOnlyFaults(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		"--only-faults 1":                          {exitDone, "#1 ", ""},
-		"--only-faults 99999":                      {exitUsage, "30 jobs accepted", "no fault of the number 99999 is planned; the last that happens with seed 7 within 20s is number 70;"},
-		"--only-faults 2,500,501":                  {exitUsage, "#2 ", "number 500,501 is planned"},
-		"--only-faults 2 --fault-kinds crash-node": {exitDone, "did not happen: number 2,", ""},
+		"--only-faults 1":                          {cli.ExitDone, "#1 ", ""},
+		"--only-faults 99999":                      {cli.ExitUsage, "30 jobs accepted", "no fault of the number 99999 is planned; the last that happens with seed 7 within 20s is number 70;"},
+		"--only-faults 2,500,501":                  {cli.ExitUsage, "#2 ", "number 500,501 is planned"},
+		"--only-faults 2 --fault-kinds crash-node": {cli.ExitDone, "did not happen: number 2,", ""},
 	} {
 		code, stdout, stderr := pigeon(t, append(strings.Fields("sim --faults 7 --policy kairos --workers 12"), strings.Fields(args)...)...)
 		if code != want.code || !strings.Contains(stdout, want.stdout) || !strings.Contains(stderr, want.stderr) || (want.stderr == "") != (stderr == "") {
@@ -184,7 +182,7 @@ func TestSimShowsViolationsWithoutAFault(t *testing.T) {
 			return report, f, 4, err
 		}
 		err := simulateFaults(cmd, runs, time.Millisecond, flags)
-		if _, wrong := errors.AsType[usageError](err); err == nil || !strings.Contains(err.Error(), want) || wrong != (violates == "") || ran != 2 {
+		if _, wrong := errors.AsType[cli.UsageError](err); err == nil || !strings.Contains(err.Error(), want) || wrong != (violates == "") || ran != 2 {
 			t.Errorf("%q violates: %d runs, %v", violates, ran, err)
 		}
 	}
@@ -200,7 +198,7 @@ func TestSimIsDeterministic(t *testing.T) {
 	for k := range 2 {
 		a, h := filepath.Join(dir, "actions"), filepath.Join(dir, "history")
 		code, out, errs := pigeon(t, "sim", "--trace", "gen:ec2,jobs=300", "--resample", "200", "--actions", a, "--history", h, "-o", "json")
-		if code != exitDone {
+		if code != cli.ExitDone {
 			t.Fatal(errs)
 		}
 		if err := json.Unmarshal([]byte(out), &results[k]); err != nil {
@@ -235,7 +233,7 @@ func TestSimWithoutShortJobs(t *testing.T) {
 	} {
 		for _, args := range [][]string{{"sim", "--trace", c.trace}, {"sim", "--trace", c.trace, "-o", "json"}, {"compare", "--traces", c.trace, "--policies", "pigeon", "--out", t.TempDir()}} {
 			code, _, stderr := pigeon(t, args...)
-			if code != exitDone || strings.Contains(stderr, "is short") != (c.want != "") || !strings.Contains(stderr, c.want) {
+			if code != cli.ExitDone || strings.Contains(stderr, "is short") != (c.want != "") || !strings.Contains(stderr, c.want) {
 				t.Errorf("%v: status %d, stderr %q, want %q", args, code, stderr, c.want)
 			}
 		}

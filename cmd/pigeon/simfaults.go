@@ -14,11 +14,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/shellwords"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // faultFlags are those of "pigeon sim" for a run with faults.
@@ -75,7 +76,7 @@ func parseLosses(text string) (l sim.MasterLosses, err error) {
 }
 
 // check refuses flags that conflict or are out of range.
-func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) (err error) {
+func (f *faultFlags) check(fs *pflag.FlagSet, output cli.OutputFormat) (err error) {
 	if !f.given(fs) {
 		for _, name := range []string{"fault-kinds", "only-faults", "fault-time"} {
 			if fs.Changed(name) {
@@ -93,7 +94,7 @@ func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) (err error) {
 		f.losses, err = parseLosses(f.seed)
 		return err
 	}
-	for _, name := range []string{"watch", "history", "actions", "clairvoyant", "seeds"} {
+	for _, name := range []string{"history", "actions", "clairvoyant", "seeds"} {
 		if fs.Changed(name) {
 			return fmt.Errorf("--%s does not go with --faults: such a run is checked, not measured; leave one of them out", name)
 		}
@@ -101,7 +102,7 @@ func (f *faultFlags) check(fs *pflag.FlagSet, output outputFormat) (err error) {
 	if fs.Lookup("classes").Value.String() == "learned" {
 		return errors.New("--classes learned does not go with --faults SEED, under which frontends do not learn; leave one of them out")
 	}
-	if output == outputJSON {
+	if output == cli.OutputJSON {
 		return errors.New("-o json does not go with --faults, which prints what happens as text; leave one of them out")
 	}
 	if _, err := strconv.ParseUint(f.seed, 10, 64); err != nil {
@@ -161,7 +162,7 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 			continue // a smaller run may have no use for all of the faults
 		}
 		err = checkOnly(cmd.Context(), out, w.Simulated(), run.Cluster(delay), f, report)
-		if _, wrong := errors.AsType[usageError](err); wrong {
+		if _, wrong := errors.AsType[cli.UsageError](err); wrong {
 			unplanned = cmp.Or(unplanned, err)
 		} else if err != nil {
 			return err
@@ -197,7 +198,7 @@ func checkOnly(ctx context.Context, out io.Writer, jobs []sim.Job, cluster sim.C
 	}
 	unplanned := slices.DeleteFunc(slices.Clone(missing), func(n int) bool { return n <= last })
 	if len(unplanned) > 0 {
-		return wrongUse(fmt.Errorf("--only-faults: no fault of the number %s is planned; the last that happens with seed %d within %v is number %d; leave the others out", join(unplanned), f.Seed, time.Duration(f.Until), last))
+		return cli.AsUsageError(fmt.Errorf("--only-faults: no fault of the number %s is planned; the last that happens with seed %d within %v is number %d; leave the others out", join(unplanned), f.Seed, time.Duration(f.Until), last))
 	}
 	_, err = fmt.Fprintf(out, "  did not happen: number %s, of a kind that is not in --fault-kinds, or not possible at its time\n", join(missing))
 	return err

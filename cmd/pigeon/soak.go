@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/bench/soak"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -24,9 +25,9 @@ growing, by its slope over the second half of the run, when a task failed, or wh
 too short to tell.`,
 		Example: `  pigeon bench soak                          10,000,000 tasks, some minutes
   pigeon bench soak --for 30s -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	var o soak.Options
 	fs := cmd.Flags()
 	fs.IntVar(&o.Tasks, "tasks", 10_000_000, "tasks in all")
@@ -37,20 +38,20 @@ too short to tell.`,
 	fs.StringVar(&o.Policy, "policy", "pigeon", "NAME[:key=value,...]")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := checkSoak(&o); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
-		show := newProgress(cmd.ErrOrStderr())
+		show := cli.NewProgress(cmd.ErrOrStderr())
 		began := time.Now()
 		o.Progress = func(done int) {
-			show.linef("%d of %d tasks, %.0f/s", done, o.Tasks, float64(done)/time.Since(began).Seconds())
+			show.Linef("%d of %d tasks, %.0f/s", done, o.Tasks, float64(done)/time.Since(began).Seconds())
 		}
 		r, err := soak.Run(cmd.Context(), o)
-		show.clear()
+		show.Clear()
 		if r == nil {
 			return err
 		}
-		if *output == outputJSON {
-			err = errors.Join(err, writeJSON(cmd.OutOrStdout(), r))
+		if *output == cli.OutputJSON {
+			err = errors.Join(err, cli.WriteJSON(cmd.OutOrStdout(), r))
 		} else {
 			err = errors.Join(err, soak.WriteTable(cmd.OutOrStdout(), r))
 		}

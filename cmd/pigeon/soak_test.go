@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/soak"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // A short soak of real daemons: all tasks end, every daemon that stays is measured in every way,
@@ -37,7 +38,7 @@ func TestBenchSoak(t *testing.T) {
 	if roles != 4 || total != (2+2+4)*3+2 { // memory, goroutines and descriptors; of NATS no goroutines
 		t.Errorf("measured were %v", measures)
 	}
-	if want := map[bool]int{true: exitDone, false: exitFailed}[r.Flat()]; code != want || (stderr == "") != r.Flat() {
+	if want := map[bool]int{true: cli.ExitDone, false: cli.ExitFailed}[r.Flat()]; code != want || (stderr == "") != r.Flat() {
 		t.Errorf("status %d of a run that is flat: %v\n%s", code, r.Flat(), stderr)
 	}
 }
@@ -46,7 +47,7 @@ func TestBenchSoak(t *testing.T) {
 func TestBenchSoakThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := pigeon(t, "bench", "soak", "--tasks", "100", "--every", "1h")
-	if code != exitFailed || !strings.HasPrefix(stdout, "TOO SHORT to tell: 100 tasks (0 failed)") || !strings.Contains(stderr, "--every") {
+	if code != cli.ExitFailed || !strings.HasPrefix(stdout, "TOO SHORT to tell: 100 tasks (0 failed)") || !strings.Contains(stderr, "--every") {
 		t.Errorf("status %d\n%s\n%s", code, stdout, stderr)
 	}
 	if rows := strings.Count(stdout, "\n| "); rows != 2+(2+2+4)*3+2 || !strings.Contains(stdout, "| frontend-0 | memory | ") {
@@ -58,8 +59,8 @@ func TestBenchSoakRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"--tasks 0": "--tasks", "--nodes 8": "--nodes", "--for -1s": "--for", "--every 1ms": "--every", "--policy pigoen": "pigeon",
 	} {
-		if code, _, stderr := pigeon(t, append([]string{"bench", "soak"}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("pigeon bench soak %s: status %d, want %d and %q\n%s", args, code, exitUsage, want, stderr)
+		if code, _, stderr := pigeon(t, append([]string{"bench", "soak"}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon bench soak %s: status %d, want %d and %q\n%s", args, code, cli.ExitUsage, want, stderr)
 		}
 	}
 }

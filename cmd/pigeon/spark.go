@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
 )
 
@@ -30,7 +31,7 @@ var sparkFlags = []string{"--frontend", "--config", "--token-file", "--tls-ca"}
 func sparkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "spark",
-		GroupID: groupJobs,
+		GroupID: cli.GroupJobs,
 		Short:   "Run Spark applications on the cluster",
 		Long: `Runs the programs of your own Spark (SPARK_HOME, else spark-submit in PATH, else the
 pyspark of the Python in use) with Pigeon as their cluster manager. Several
@@ -76,7 +77,7 @@ func sparkProgramCommand(p sparkProgram) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		line, err := arguments.Parse(args, p.mixed, sparkFlags...)
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if line.Has("--help", "-h") {
 			return cmd.Help()
@@ -84,13 +85,13 @@ func sparkProgramCommand(p sparkProgram) *cobra.Command {
 		for _, flag := range sparkFlags {
 			if value, given := line.Ours(flag); given {
 				if err := cmd.Flags().Set(strings.TrimPrefix(flag, "--"), value); err != nil {
-					return wrongUse(fmt.Errorf("%s %q: %w", flag, value, err))
+					return cli.AsUsageError(fmt.Errorf("%s %q: %w", flag, value, err))
 				}
 			}
 		}
 		l, err := prepareSpark(cmd, p, line)
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		fmt.Fprintln(cmd.ErrOrStderr(), l.summary)
 		return l.exec()

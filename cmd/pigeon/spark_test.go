@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/internal/tokens"
 )
@@ -106,7 +107,7 @@ func TestSparkGetsItsCommandLine(t *testing.T) {
 		for a := range strings.FieldsSeq(strings.ReplaceAll(c.want, "JAR", u.jar)) {
 			want += "arg " + a + "\n"
 		}
-		if code != exitDone || out != want || !strings.HasPrefix(errs, "Spark 4.1.4 (Scala 2.13) in "+u.home) {
+		if code != cli.ExitDone || out != want || !strings.HasPrefix(errs, "Spark 4.1.4 (Scala 2.13) in "+u.home) {
 			t.Errorf("pigeon spark %s: status %d\n%s%s; want\n%s", c.args, code, out, errs, want)
 		}
 	}
@@ -143,7 +144,7 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 		u.env.set("SPARK_CONF_DIR", conf)
 		u.env.set("PIGEON_FRONTEND", c.environment)
 		code, out, errs := u.run(t, append([]string{"spark", "submit"}, strings.Fields(c.args+" job.py")...)...)
-		if code != exitDone || !strings.Contains(out, "arg --master\narg "+c.want+"\n") || !strings.Contains(errs, "master "+c.want+"\n") {
+		if code != cli.ExitDone || !strings.Contains(out, "arg --master\narg "+c.want+"\n") || !strings.Contains(errs, "master "+c.want+"\n") {
 			t.Errorf("%+v: status %d\n%s%s", c, code, out, errs)
 		}
 	}
@@ -174,7 +175,7 @@ func TestSparkProvesWhoCalls(t *testing.T) {
 		{"--master pigeon://h:1 --conf " + tokenKey + "/x", []string{tokenKey + "/x", caKey + ca}, []string{tokenKey + token}},
 	} {
 		code, out, errs := u.run(t, append([]string{"spark", "submit"}, strings.Fields(c.args+" job.py")...)...)
-		if code != exitDone || strings.Contains(out+errs, text) {
+		if code != cli.ExitDone || strings.Contains(out+errs, text) {
 			t.Errorf("%s: status %d\n%s%s", c.args, code, out, errs)
 		}
 		for _, has := range c.has {
@@ -191,7 +192,7 @@ func TestSparkProvesWhoCalls(t *testing.T) {
 	if err := os.Chmod(token, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, errs := u.run(t, "spark", "submit", "--master", "pigeon://h:1", "job.py"); code != exitUsage || out != "" || !strings.Contains(errs, "chmod 600 "+token) {
+	if code, out, errs := u.run(t, "spark", "submit", "--master", "pigeon://h:1", "job.py"); code != cli.ExitUsage || out != "" || !strings.Contains(errs, "chmod 600 "+token) {
 		t.Errorf("status %d\n%s%s", code, out, errs)
 	}
 }
@@ -215,7 +216,7 @@ func TestSparkPythonOfTheWheel(t *testing.T) {
 		if own != "" {
 			want = own
 		}
-		if code, out, errs := u.run(t, "spark", "submit", "--frontend", "h:1", "job.py"); code != exitDone || !strings.Contains(out, "python "+want+"\n") {
+		if code, out, errs := u.run(t, "spark", "submit", "--frontend", "h:1", "job.py"); code != cli.ExitDone || !strings.Contains(out, "python "+want+"\n") {
 			t.Errorf("status %d\n%s%s", code, out, errs)
 		}
 	}
@@ -290,7 +291,7 @@ func TestSparkRefuses(t *testing.T) {
 			u.env.set(name, value)
 		}
 		code, out, errs := u.run(t, append([]string{"spark"}, strings.Fields(c.args)...)...)
-		if code != exitUsage || out != "" {
+		if code != cli.ExitUsage || out != "" {
 			t.Errorf("%s: status %d, printed %s", c.name, code, out)
 		}
 		for _, w := range c.want {
@@ -304,7 +305,7 @@ func TestSparkRefuses(t *testing.T) {
 func TestSparkHelp(t *testing.T) {
 	for _, p := range sparkPrograms {
 		code, out, errs := program(t, "spark", p.verb, "--help")
-		if code != exitDone || !strings.Contains(out, p.name) || !strings.Contains(out, "--frontend") || errs != "" {
+		if code != cli.ExitDone || !strings.Contains(out, p.name) || !strings.Contains(out, "--frontend") || errs != "" {
 			t.Errorf("%s: %d %s%s", p.verb, code, out, errs)
 		}
 	}

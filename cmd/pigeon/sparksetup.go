@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -27,17 +28,17 @@ into it, a whole Spark of 460 MB from PyPI (pip's settings apply). A DIR that ha
 already is left as it is; one that was interrupted is completed.`,
 		Example: `  pigeon spark setup ./spark && . ./spark/bin/activate && pigeon spark sql
   pigeon spark setup --version 3.5.9 ./spark35`,
-		Args: namesOne("folder"),
+		Args: cli.NamesOne("folder"),
 	}
 	version := cmd.Flags().String("version", sparkhome.DefaultVersion, "of PySpark, in full; its line must be 3.5, 4.0, 4.1, 4.2 or 4.3")
 	python := cmd.Flags().String("python", "python3", "interpreter that the environment is made of")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := sparkhome.CheckVersion(*version); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		dir, err := filepath.Abs(args[0])
 		if err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		s := sparkSetup{dir: dir, version: *version, python: *python, out: cmd.ErrOrStderr()}
 		home, err := s.run(cmd.Context())
@@ -61,7 +62,7 @@ func (s *sparkSetup) interpreter() string { return filepath.Join(s.dir, "bin", "
 // run returns the Spark that is there afterwards.
 func (s *sparkSetup) run(ctx context.Context) (sparkhome.Home, error) {
 	if err := s.checkFolder(); err != nil {
-		return sparkhome.Home{}, wrongUse(err)
+		return sparkhome.Home{}, cli.AsUsageError(err)
 	}
 	if home, err := s.installed(ctx); err == nil && home.Version == s.version {
 		fmt.Fprintf(s.out, "PySpark %s is there already\n", s.version)

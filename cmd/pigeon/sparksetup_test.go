@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // fakePython makes an environment when called as "-m venv DIR", whose own
@@ -41,7 +43,7 @@ func TestSparkSetup(t *testing.T) {
 		return program(t, append([]string{"spark", "setup", "--python", python, dir}, args...)...)
 	}
 	code, out, errs := setup()
-	if code != exitDone || !strings.Contains(out, "Spark 4.3.0 (Scala 2.13) in "+dir) || !strings.Contains(out, filepath.Join(dir, "bin", "activate")) {
+	if code != cli.ExitDone || !strings.Contains(out, "Spark 4.3.0 (Scala 2.13) in "+dir) || !strings.Contains(out, filepath.Join(dir, "bin", "activate")) {
 		t.Errorf("status %d\n%s%s", code, out, errs)
 	}
 	for _, step := range []string{"[1/3, ", "[2/3, ", "PySpark 4.3.0", "pip: installed", "[3/3, "} {
@@ -49,7 +51,7 @@ func TestSparkSetup(t *testing.T) {
 			t.Errorf("progress %q lacks %q", errs, step)
 		}
 	}
-	if code, _, errs := setup(); code != exitDone || !strings.Contains(errs, "there already") || strings.Contains(errs, "pip:") {
+	if code, _, errs := setup(); code != cli.ExitDone || !strings.Contains(errs, "there already") || strings.Contains(errs, "pip:") {
 		t.Errorf("a second time: status %d\n%s", code, errs)
 	}
 }
@@ -63,7 +65,7 @@ func TestSparkSetupRefuses(t *testing.T) {
 	setup := func(python string) (int, string, string) {
 		return program(t, "spark", "setup", "--python", python, dir)
 	}
-	if code, _, errs := setup(python); code != exitUsage || !strings.Contains(errs, dir) || !strings.Contains(errs, "name a new folder") {
+	if code, _, errs := setup(python); code != cli.ExitUsage || !strings.Contains(errs, dir) || !strings.Contains(errs, "name a new folder") {
 		t.Errorf("a folder in use: status %d: %s", code, errs)
 	}
 	// An interrupted setup is continued, and an error of pip is reported.
@@ -72,10 +74,10 @@ func TestSparkSetupRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, _, errs := setup(python); code != exitFailed || !strings.Contains(errs, "no network") || !strings.Contains(errs, "installing PySpark 4.3.0") {
+	if code, _, errs := setup(python); code != cli.ExitFailed || !strings.Contains(errs, "no network") || !strings.Contains(errs, "installing PySpark 4.3.0") {
 		t.Errorf("without a network: status %d: %s", code, errs)
 	}
-	if code, _, errs := setup(filepath.Join(root, "absent")); code != exitFailed || !strings.Contains(errs, "absent") || !strings.Contains(errs, "python3-venv") {
+	if code, _, errs := setup(filepath.Join(root, "absent")); code != cli.ExitFailed || !strings.Contains(errs, "absent") || !strings.Contains(errs, "python3-venv") {
 		t.Errorf("without a Python: status %d: %s", code, errs)
 	}
 }

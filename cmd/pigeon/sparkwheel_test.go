@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -56,12 +57,12 @@ func TestRealSpark(t *testing.T) {
 	answer := func(t *testing.T, args ...string) {
 		t.Helper()
 		code, out, errs := u.run(t, append(append([]string{"spark", "sql"}, args...), query...)...)
-		if code != exitDone || strings.TrimSpace(out) != "42\n42\n42" {
+		if code != cli.ExitDone || strings.TrimSpace(out) != "42\n42\n42" {
 			t.Errorf("status %d\n%s%s", code, out, errs)
 		}
 	}
 	t.Run("version", func(t *testing.T) {
-		if code, out, errs := u.run(t, "spark", "submit", "--version"); code != exitDone || !strings.Contains(out+errs, "version "+home.Version) {
+		if code, out, errs := u.run(t, "spark", "submit", "--version"); code != cli.ExitDone || !strings.Contains(out+errs, "version "+home.Version) {
 			t.Errorf("status %d\n%s%s", code, out, errs)
 		}
 	})

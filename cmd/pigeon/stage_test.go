@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // inputs makes a folder of files: in/a, in/b/c, in/link (a link), tool (executable), pair=of.
@@ -131,7 +132,7 @@ func TestStageOfAHugeFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, verb := range []string{"run", "submit"} {
-		if code, _, errs := pigeon(t, verb, "--stage", huge, "--", "true"); code != exitUsage || !strings.Contains(errs, "more than the limit of 67108864 a job (stage_job_bytes)") {
+		if code, _, errs := pigeon(t, verb, "--stage", huge, "--", "true"); code != cli.ExitUsage || !strings.Contains(errs, "more than the limit of 67108864 a job (stage_job_bytes)") {
 			t.Errorf("%s: exit status %d, %s", verb, code, errs)
 		}
 	}

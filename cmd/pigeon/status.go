@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [JOB]...",
 		Aliases: []string{"jobs"},
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show where jobs stand",
 		Long: `Shows where the named jobs stand, or the newest ones and which applications there
 are. The beginning of an id names a job when no other id begins so. For a single job it
@@ -42,7 +43,7 @@ and with --watch the list to its height.`,
   pigeon status JOB -o json`,
 		ValidArgsFunction: completeJobs,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	which := selection{}
 	fs := cmd.Flags()
 	fs.IntVar(&which.limit, "limit", 20, "without a job: how many of the newest")
@@ -64,10 +65,10 @@ and with --watch the list to its height.`,
 			which.filter.Owner = owner.Value.String()
 		}
 		if err := which.check(cmd, jobs); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		if *every < leastEvery {
-			return wrongUse(fmt.Errorf("--every %v is too often; use %v or more", *every, leastEvery))
+			return cli.AsUsageError(fmt.Errorf("--every %v is too often; use %v or more", *every, leastEvery))
 		}
 		return asking(cmd, func(c *clusterClient) error {
 			jobs, err := c.jobIDs(cmd.Context(), jobs)
@@ -79,7 +80,7 @@ and with --watch the list to its height.`,
 				return redraw(cmd, *every, s.draw)
 			}
 			screen := screenOf(cmd)
-			screen.height = 0 // nothing is drawn over
+			screen.Height = 0 // nothing is drawn over
 			return s.draw(cmd.OutOrStdout(), screen)
 		})
 	}
@@ -124,22 +125,22 @@ type shownStatus struct {
 	c      *clusterClient
 	jobs   []string
 	which  selection
-	output outputFormat
+	output cli.OutputFormat
 	again  bool // it is drawn until Ctrl-C
 }
 
 // draw prints it once.
-func (s *shownStatus) draw(out io.Writer, screen terminal) error {
+func (s *shownStatus) draw(out io.Writer, screen cli.Terminal) error {
 	list, err := s.list()
 	notes := s.cmd.ErrOrStderr()
 	if s.again { // the next picture would erase what is not a part of this one
 		notes = out
 	}
 	switch {
-	case s.output == outputJSON && len(s.jobs) > 0:
+	case s.output == cli.OutputJSON && len(s.jobs) > 0:
 		return errors.Join(err, s.writeJobs(out, list))
-	case s.output == outputJSON:
-		return errors.Join(err, writeAllJSON(out, list))
+	case s.output == cli.OutputJSON:
+		return errors.Join(err, cli.WriteAllJSON(out, list))
 	case len(s.jobs) == 1 && len(list) == 1:
 		return errors.Join(err, s.drawJob(out, &list[0], screen))
 	case len(list) > 0:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -22,7 +23,7 @@ const (
 )
 
 // drawJob prints all that its frontend tells of one job, and what its failed tasks wrote last.
-func (s *shownStatus) drawJob(out io.Writer, j *api.Status, screen terminal) error {
+func (s *shownStatus) drawJob(out io.Writer, j *api.Status, screen cli.Terminal) error {
 	if err := printStatus(out, j, screen); err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (s *shownStatus) writeJobs(out io.Writer, list []api.Status) (err error) {
 			named[i].TaskList = e.Tasks
 		}
 	}
-	return errors.Join(err, writeAllJSON(out, named))
+	return errors.Join(err, cli.WriteAllJSON(out, named))
 }
 
 // printTail prints the end of what an attempt wrote to standard error, if there is any.
@@ -94,16 +95,16 @@ func (s *shownStatus) printTail(out io.Writer, f *frontends.Frontend, job string
 	lines = lines[max(0, len(lines)-tailLines):]
 	fmt.Fprintf(out, "\nstderr of task %d, attempt %d, its end:\n", t.Task, t.Attempt)
 	for _, line := range lines {
-		fmt.Fprintln(out, "  "+printable(strings.ReplaceAll(string(line), "\t", "  ")))
+		fmt.Fprintln(out, "  "+cli.Printable(strings.ReplaceAll(string(line), "\t", "  ")))
 	}
-	fmt.Fprintf(out, "  'pigeon logs %s --task %d --stderr' prints it all\n", printable(job), t.Task)
+	fmt.Fprintf(out, "  'pigeon logs %s --task %d --stderr' prints it all\n", cli.Printable(job), t.Task)
 }
 
-func printStatus(out io.Writer, s *api.Status, screen terminal) error {
-	w := newTable(out)
+func printStatus(out io.Writer, s *api.Status, screen cli.Terminal) error {
+	w := cli.NewTable(out)
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, printable(value))
+			fmt.Fprintf(w, "%s\t%s\n", name, cli.Printable(value))
 		}
 	}
 	row("job", s.Job)
@@ -116,7 +117,7 @@ func printStatus(out io.Writer, s *api.Status, screen terminal) error {
 	row("name", s.Name)
 	row("command", s.Command)
 	fmt.Fprint(w, "state\t")
-	w.painted(screen.paint(printable(string(s.State)), stateColour(s.State)))
+	w.Painted(screen.Paint(cli.Printable(string(s.State)), stateColour(s.State)))
 	fmt.Fprintf(w, "\nclass\t%s\n", s.Class)
 	fmt.Fprintf(w, "tasks\t%d: %d running, %d completed, %d failed\nattempts\t%d\n", s.Tasks, s.Running, s.Completed, s.Failed, s.Attempts)
 	row("submitted", clockTime(s.Submitted))

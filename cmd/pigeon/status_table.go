@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -14,14 +15,14 @@ import (
 // that matter less are left out. Keys are cut last, to the length of an id, since the beginning of
 // one names its job too. Where the screen has a height, the newest jobs are printed that it has lines for, beside the
 // head, the line that counts the others, that of applications, and the last one, which stays empty.
-func printStatusTable(out io.Writer, list []api.Status, screen terminal, now time.Time) error {
+func printStatusTable(out io.Writer, list []api.Status, screen cli.Terminal, now time.Time) error {
 	all := len(list)
-	if most := max(screen.height-4, 1); screen.height > 0 {
+	if most := max(screen.Height-4, 1); screen.Height > 0 {
 		list = list[:min(all, most)]
 	}
-	table := fitted{painted: 5, columns: []column{
-		{head: "JOB", last: wholeID}, {head: "NAME", least: 8, leaves: 6}, {head: "COMMAND", least: 12, leaves: 7}, {head: "OWNER", least: 6, leaves: 8}, {head: "CLASS", leaves: 5}, {head: "STATE"},
-		{head: "DONE"}, {head: "RUNNING", leaves: 2}, {head: "FAILED", leaves: 3}, {head: "AGE"}, {head: "TOOK", leaves: 4}, {head: "SUBMITTED", leaves: 1},
+	table := cli.FittedTable{Painted: 5, Columns: []cli.Column{
+		{Head: "JOB", Last: wholeID}, {Head: "NAME", Least: 8, Leaves: 6}, {Head: "COMMAND", Least: 12, Leaves: 7}, {Head: "OWNER", Least: 6, Leaves: 8}, {Head: "CLASS", Leaves: 5}, {Head: "STATE"},
+		{Head: "DONE"}, {Head: "RUNNING", Leaves: 2}, {Head: "FAILED", Leaves: 3}, {Head: "AGE"}, {Head: "TOOK", Leaves: 4}, {Head: "SUBMITTED", Leaves: 1},
 	}}
 	for i := range list {
 		s := &list[i]
@@ -29,10 +30,10 @@ func printStatusTable(out io.Writer, list []api.Status, screen terminal, now tim
 		if s.State.Ended() {
 			took = fmt.Sprintf("%.3f s", s.Seconds)
 		}
-		table.add(stateColour(s.State), s.Job, cmp.Or(s.Name, "-"), cmp.Or(s.Command, "-"), cmp.Or(s.Owner, "-"), s.Class, string(s.State),
+		table.Add(stateColour(s.State), s.Job, cmp.Or(s.Name, "-"), cmp.Or(s.Command, "-"), cmp.Or(s.Owner, "-"), s.Class, string(s.State),
 			fmt.Sprintf("%d/%d", s.Completed+s.Failed, s.Tasks), fmt.Sprint(s.Running), fmt.Sprint(s.Failed), ageOf(s.Submitted, now), took, clockTime(s.Submitted))
 	}
-	err := table.write(out, screen)
+	err := table.Write(out, screen)
 	if more := all - len(list); more > 0 && err == nil {
 		_, err = fmt.Fprintf(out, "and %s\n", sched.Count(more, "more job", "more jobs"))
 	}
@@ -43,15 +44,15 @@ func printStatusTable(out io.Writer, list []api.Status, screen terminal, now tim
 func stateColour(s api.State) int {
 	switch s {
 	case api.StateRunning:
-		return cyan
+		return cli.Cyan
 	case api.StateCompleted:
-		return green
+		return cli.Green
 	case api.StateFailed:
-		return red
+		return cli.Red
 	case api.StateCancelled:
-		return yellow
+		return cli.Yellow
 	}
-	return plain
+	return cli.Plain
 }
 
 // ageOf returns for how long a job has been there, by the reader's clock.

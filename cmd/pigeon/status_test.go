@@ -9,6 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // TestStatus: selections, the beginnings of ids, one job in detail, and --watch.
@@ -18,7 +19,7 @@ func TestStatus(t *testing.T) {
 		succeed(t, "submit", "--key", key, "--owner", "team/alice", "--wait", "--", "true")
 	}
 	code, _, errs := program(t, "submit", "--key", "broken-one", "--owner", "team/bob", "--wait", "--", "sh", "-c", "echo first >&2; printf 'it\\tis \\033[31mred\\n' >&2; exit 7")
-	if code != exitFailed {
+	if code != cli.ExitFailed {
 		t.Fatalf("%d %s", code, errs)
 	}
 	succeed(t, "submit", "--key", "long-sleep", "--class", "long", "--sleep", "1h", "--tasks", "3")
@@ -53,7 +54,7 @@ func TestStatus(t *testing.T) {
 		{"--state runnign", `"runnign"`}, {"--class big", `"big"`}, {"--limit 0", "--limit 0"}, {"--every 1ms", "--every 1ms"},
 		{"--state failed JOB", "leave one out"}, {"nightly", "nightly-1"}, {"--owner /", "/"},
 	} {
-		if code, _, errs := program(t, append([]string{"status"}, strings.Fields(c.args)...)...); code != exitUsage || !strings.Contains(errs, c.want) {
+		if code, _, errs := program(t, append([]string{"status"}, strings.Fields(c.args)...)...); code != cli.ExitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("status %s: %d %s", c.args, code, errs)
 		}
 	}
@@ -89,10 +90,10 @@ func TestStatus(t *testing.T) {
 	})
 	t.Run("watch", testWatch)
 	t.Run("the beginning of an id", func(t *testing.T) {
-		if code, _, errs := program(t, "cancel", "lon"); code != exitFailed || !strings.Contains(errs, "no such job") {
+		if code, _, errs := program(t, "cancel", "lon"); code != cli.ExitFailed || !strings.Contains(errs, "no such job") {
 			t.Errorf("three characters are too few: %d %s", code, errs)
 		}
-		if code, _, errs := program(t, "logs", "nightly-"); code != exitUsage || !strings.Contains(errs, "nightly-1 (completed)") || !strings.Contains(errs, "nightly-2") {
+		if code, _, errs := program(t, "logs", "nightly-"); code != cli.ExitUsage || !strings.Contains(errs, "nightly-1 (completed)") || !strings.Contains(errs, "nightly-2") {
 			t.Errorf("%d %s", code, errs)
 		}
 		if text := succeed(t, "cancel", "long-"); !strings.Contains(text, "long-sleep is cancelled") {
@@ -106,7 +107,7 @@ func testWatch(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &pictures{want: 2, seen: cancel}
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"status", "--watch", "--every", "100ms"}, strings.NewReader(""), out, &errs); code != exitInterrupted || errs.Len() > 0 {
+	if code := run(ctx, []string{"status", "--watch", "--every", "100ms"}, strings.NewReader(""), out, &errs); code != cli.ExitInterrupted || errs.Len() > 0 {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	if n := strings.Count(out.String(), "long-sleep"); n < 2 {
@@ -115,7 +116,7 @@ func testWatch(t *testing.T) {
 	// Where no job is like that, each picture says so: what is on standard error is erased with the screen.
 	ctx, cancel = context.WithCancel(t.Context())
 	out = &pictures{want: 2, seen: cancel}
-	if code := run(ctx, []string{"status", "--watch", "--every", "100ms", "--state", "held"}, strings.NewReader(""), out, &errs); code != exitInterrupted || errs.Len() > 0 {
+	if code := run(ctx, []string{"status", "--watch", "--every", "100ms", "--state", "held"}, strings.NewReader(""), out, &errs); code != cli.ExitInterrupted || errs.Len() > 0 {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	if n := strings.Count(out.String(), "no such jobs; "); n != 2 {
@@ -126,7 +127,7 @@ func testWatch(t *testing.T) {
 	cancel()
 	for _, verb := range []string{"status", "nodes", "explain long-sleep"} {
 		errs.Reset()
-		if code := run(ctx, strings.Fields(verb), strings.NewReader(""), &bytes.Buffer{}, &errs); code != exitInterrupted || errs.String() != "interrupted\n" {
+		if code := run(ctx, strings.Fields(verb), strings.NewReader(""), &bytes.Buffer{}, &errs); code != cli.ExitInterrupted || errs.String() != "interrupted\n" {
 			t.Errorf("%s: %d %q", verb, code, errs.String())
 		}
 	}

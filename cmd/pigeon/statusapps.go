@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // applications returns those that have executors or a backend of their own on a
@@ -35,7 +36,7 @@ func namedOnce(apps []string) []string {
 // printApplications names the applications below a list of jobs, if there are any.
 func printApplications(out io.Writer, apps []string) {
 	if len(apps) > 0 {
-		fmt.Fprintf(out, "applications on the nodes: %s; 'pigeon explain APPLICATION' shows what one has and waits for\n", printable(strings.Join(apps, ", ")))
+		fmt.Fprintf(out, "applications on the nodes: %s; 'pigeon explain APPLICATION' shows what one has and waits for\n", cli.Printable(strings.Join(apps, ", ")))
 	}
 }
 

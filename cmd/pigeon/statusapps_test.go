@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestApplicationsOnTheNodes(t *testing.T) {
@@ -38,11 +39,11 @@ func TestStatusAsksForApplicationsOnce(t *testing.T) {
 		nodes  int32
 		want   string
 	}{
-		{"", nil, exitDone, 1, "applications on the nodes: etl"},
-		{"", denied, exitFailed, 0, "nobody may not see them"},
-		{"etl", missing, exitFailed, 1, "it is an application, and no job"},
-		{"job", missing, exitFailed, 1, "no such job"},
-		{"etl", denied, exitFailed, 0, "nobody may not see them"},
+		{"", nil, cli.ExitDone, 1, "applications on the nodes: etl"},
+		{"", denied, cli.ExitFailed, 0, "nobody may not see them"},
+		{"etl", missing, cli.ExitFailed, 1, "it is an application, and no job"},
+		{"job", missing, cli.ExitFailed, 1, "no such job"},
+		{"etl", denied, cli.ExitFailed, 0, "nobody may not see them"},
 	} {
 		f := startFake(t, &fakeFrontend{state: api.StateRunning, refuse: c.refuse})
 		code, out, errs := pigeon(t, append([]string{"status", "--retry-for", "0s", "--frontend", f.address}, strings.Fields(c.args)...)...)

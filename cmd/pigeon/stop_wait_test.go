@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -93,19 +94,19 @@ func TestStopWait(t *testing.T) {
 func testForget(t *testing.T, first, last string) {
 	for _, verb := range []string{"drain", "resume"} {
 		code, out, errs := program(t, "node", verb, first)
-		if want := fmt.Sprintf("node %q: it is stopped: its node monitor was stopped in order", first); code != exitFailed || out != "" || !strings.Contains(errs, want) || !strings.Contains(errs, "start its node monitor") {
+		if want := fmt.Sprintf("node %q: it is stopped: its node monitor was stopped in order", first); code != cli.ExitFailed || out != "" || !strings.Contains(errs, want) || !strings.Contains(errs, "start its node monitor") {
 			t.Errorf("%s: status %d, %s%s", verb, code, out, errs)
 		}
 	}
 	await.Until(t, "the node that stopped last is forgotten", func() bool {
 		code, out, errs := program(t, "node", "forget", last)
-		if early := "try again; 2s after its last heartbeat the node can be forgotten"; code == exitFailed && !strings.Contains(errs, early) {
+		if early := "try again; 2s after its last heartbeat the node can be forgotten"; code == cli.ExitFailed && !strings.Contains(errs, early) {
 			t.Fatal(errs)
 		}
-		return code == exitDone && out == last+" is not shown any more\n"
+		return code == cli.ExitDone && out == last+" is not shown any more\n"
 	})
 	code, out, errs := program(t, "node", "forget", last, first, "-o", "json")
-	if code != exitFailed || out != fmt.Sprintf(`{"node":%q,"groups":[0]}`+"\n", first) || !strings.Contains(errs, fmt.Sprintf("node %q: no master knows it", last)) {
+	if code != cli.ExitFailed || out != fmt.Sprintf(`{"node":%q,"groups":[0]}`+"\n", first) || !strings.Contains(errs, fmt.Sprintf("node %q: no master knows it", last)) {
 		t.Errorf("one that is forgotten and one that is not: status %d, %s%s", code, out, errs)
 	}
 	for _, name := range []string{first, last} {
@@ -126,7 +127,7 @@ func TestDrainOfNodeThatStops(t *testing.T) {
 	f.await(t, &f.errs, "n: 1 running")
 	p.end(t)
 	code, errs := f.status(t), strings.Join(f.errs, "\n")
-	if want := `pigeon: node "n": it is stopped: its node monitor was stopped in order (while waiting until it is drained)`; code != exitFailed || len(f.out) > 0 || !strings.Contains(errs, want) {
+	if want := `pigeon: node "n": it is stopped: its node monitor was stopped in order (while waiting until it is drained)`; code != cli.ExitFailed || len(f.out) > 0 || !strings.Contains(errs, want) {
 		t.Errorf("status %d, %v, %s", code, f.out, errs)
 	}
 	node("n", flags...)
@@ -142,9 +143,9 @@ func TestStopWaitSetting(t *testing.T) {
 	for _, c := range []struct {
 		wait string
 		code int
-	}{{"0s", exitDone}, {"24h", exitDone}, {"-1s", exitUsage}, {"24h1s", exitUsage}, {"long", exitUsage}} {
+	}{{"0s", cli.ExitDone}, {"24h", cli.ExitDone}, {"-1s", cli.ExitUsage}, {"24h1s", cli.ExitUsage}, {"long", cli.ExitUsage}} {
 		code, _, errs := program(t, "config", "show", "nodemonitor", "--stop-wait", c.wait)
-		if refused := strings.Contains(errs, "stop"); code != c.code || refused != (c.code == exitUsage) {
+		if refused := strings.Contains(errs, "stop"); code != c.code || refused != (c.code == cli.ExitUsage) {
 			t.Errorf("stop_wait %s: status %d, %s", c.wait, code, errs)
 		}
 	}
@@ -166,7 +167,7 @@ func TestResumeOfNodeThatStops(t *testing.T) {
 			t.Errorf("drained %t: it is shown as %+v", drained, n)
 		}
 		code, out, errs := program(t, "node", "resume", "n")
-		if code != exitFailed || out != "" || !strings.Contains(errs, "its node monitor is stopping") || !strings.Contains(errs, "start its node monitor again") {
+		if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "its node monitor is stopping") || !strings.Contains(errs, "start its node monitor again") {
 			t.Errorf("drained %t: status %d, %s%s", drained, code, out, errs)
 		}
 	}
@@ -197,7 +198,7 @@ func TestDrainOfNodeThatIsUnknown(t *testing.T) {
 			var errs strings.Builder
 			cmd := &cobra.Command{}
 			cmd.SetErr(&errs)
-			w := newDrainWait(cmd, &clusterClient{}, outputText)
+			w := newDrainWait(cmd, &clusterClient{}, cli.OutputText)
 			w.draining = []drainingNode{{NodeDrain: api.NodeDrain{Node: "n", Group: 1}}}
 			for i, states := range c.looks {
 				if err := w.look(states, begin.Add(time.Duration(i)*20*time.Second)); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
@@ -176,7 +177,7 @@ func TestADevOfAUserServesThatUser(t *testing.T) {
 		t.Errorf("its own user: %d %q %s", code, out, errs)
 	}
 	code, printed, errs := other.pigeon(frontend, "run", "--", "id", "-un")
-	if code != exitFailed || printed != "" || !strings.Contains(errs, "submitted by user nobody") || !strings.Contains(errs, "run_as be daemon") {
+	if code != cli.ExitFailed || printed != "" || !strings.Contains(errs, "submitted by user nobody") || !strings.Contains(errs, "run_as be daemon") {
 		t.Errorf("another user: %d %q %s", code, printed, errs)
 	}
 	if code, _, errs := other.pigeon(frontend, "submit", "--wait", "--sleep", "1ms"); code != 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ type submitted struct {
 func submitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "submit [flags] {-- PROGRAM | SCRIPT} [ARGUMENT]...",
-		GroupID: groupJobs,
+		GroupID: cli.GroupJobs,
 		Short:   "Submit a job and print its id",
 		Long: `Submits a job and prints its id once its frontend has stored it. The program runs without
 a shell, once for each task: PIGEON_JOB, PIGEON_TASK and PIGEON_ATTEMPT in its environment.
@@ -73,7 +74,7 @@ docs/jobs.md has scripts, job files, arrays, and all else about each flag.`,
 		return withCluster(cmd, func(c *clusterClient) error {
 			err := own.onlyFailed(cmd, c, r)
 			if err == nil {
-				err = wrongUse(files.check(len(r.Tasks), own.wait))
+				err = cli.AsUsageError(files.check(len(r.Tasks), own.wait))
 			}
 			if err != nil {
 				return err
@@ -104,22 +105,22 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 		err = f.check(cmd, argv)
 	}
 	if err != nil {
-		return nil, false, wrongUse(err)
+		return nil, false, cli.AsUsageError(err)
 	}
 	array, tasks, most := api.Array{}, f.tasks, 0
 	if cmd.Flags().Changed("array") {
 		if array, tasks, most, err = api.ParseArray(f.array); err != nil {
-			return nil, false, wrongUse(fmt.Errorf("--array: %w", err))
+			return nil, false, cli.AsUsageError(fmt.Errorf("--array: %w", err))
 		}
 	}
 	if most, err = f.limit(cmd, most); err != nil {
-		return nil, false, wrongUse(err)
+		return nil, false, cli.AsUsageError(err)
 	}
 	var after []api.After
 	for _, text := range f.after {
 		a, err := api.ParseAfter(text)
 		if err != nil {
-			return nil, false, wrongUse(fmt.Errorf("--after: %w", err))
+			return nil, false, cli.AsUsageError(fmt.Errorf("--after: %w", err))
 		}
 		after = append(after, a)
 	}
@@ -128,7 +129,7 @@ func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) 
 	}
 	r.Array, r.After, r.MaxRunning = array, after, most
 	if err := r.Validate(); err != nil {
-		return nil, false, wrongUse(err)
+		return nil, false, cli.AsUsageError(err)
 	}
 	return r, ownKey, checkCollect(f.collect)
 }
@@ -151,7 +152,7 @@ func (f *submitFlags) onlyFailed(cmd *cobra.Command, c *clusterClient, r *api.Re
 	case e.Failed == "":
 		return fmt.Errorf("which %d tasks of job %s failed is not known any more, or takes more than %d bytes to say; name their indices with --array", s.Failed, s.Job, api.MaxIndices)
 	case (flags.Changed("array") || flags.Changed("tasks")) && len(r.Tasks) != s.Tasks:
-		return wrongUse(fmt.Errorf("job %s has %d tasks, and this command line %d; repeat the one of that job", s.Job, s.Tasks, len(r.Tasks)))
+		return cli.AsUsageError(fmt.Errorf("job %s has %d tasks, and this command line %d; repeat the one of that job", s.Job, s.Tasks, len(r.Tasks)))
 	}
 	failed, err := selectTasks(e.Failed, s.Tasks, s.Job)
 	if err != nil {
@@ -168,7 +169,7 @@ func (f *submitFlags) onlyFailed(cmd *cobra.Command, c *clusterClient, r *api.Re
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: payload}
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s of job %s again, of %d: %s\n", sched.Count(len(failed), "task", "tasks"), s.Job, s.Tasks, api.Clip(e.Failed, 200))
-	return wrongUse(r.Validate())
+	return cli.AsUsageError(r.Validate())
 }
 
 // limit returns how many tasks may run at a time, of which the array says ofArray, 0 for nothing.
@@ -242,12 +243,12 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 	return nil
 }
 
-func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output outputFormat, files taskFiles) error {
+func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output cli.OutputFormat, files taskFiles) error {
 	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
 		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
-			_ = printTo(cmd.ErrOrStderr(), "interrupted; %v\n", lost)
-			return silentError{exitInterrupted}
+			_ = cli.PrintTo(cmd.ErrOrStderr(), "interrupted; %v\n", lost)
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		})
 	}
 	id := job.ID
@@ -260,15 +261,15 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 	var end api.Status
 	err = waitAndPrint(cmd.Context(), job, cmd.ErrOrStderr(), func(s api.Status) error {
 		end = s
-		if output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), s)
+		if output == cli.OutputJSON {
+			return cli.WriteJSON(cmd.OutOrStdout(), s)
 		}
 		return printEnd(cmd.ErrOrStderr(), &s)
 	})
 	if err != nil && cmd.Context().Err() != nil {
 		return left(cmd.ErrOrStderr(), id)
 	}
-	if err == nil || errors.Is(err, silentError{exitFailed}) { // it has ended
+	if err == nil || errors.Is(err, cli.SilentError{Code: cli.ExitFailed}) { // it has ended
 		err = cmp.Or(err, files.collect(cmd.Context(), job, r.Array, &end, cmd.ErrOrStderr()), collect(cmd.Context(), &collection{job, len(r.Tasks), f.collect, r.Stage}, cmd.ErrOrStderr()))
 	}
 	return err
@@ -276,10 +277,10 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 
 // printSubmitted prints the id of a job that was accepted. Its user must learn it also where
 // standard output takes nothing: who runs the command again would have the job twice.
-func printSubmitted(cmd *cobra.Command, s *submitted, output outputFormat) (err error) {
+func printSubmitted(cmd *cobra.Command, s *submitted, output cli.OutputFormat) (err error) {
 	defer failBrokenPipes()()
-	if output == outputJSON {
-		err = writeJSON(cmd.OutOrStdout(), s)
+	if output == cli.OutputJSON {
+		err = cli.WriteJSON(cmd.OutOrStdout(), s)
 	} else {
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), s.Job)
 		if s.Duplicate {
@@ -291,8 +292,8 @@ func printSubmitted(cmd *cobra.Command, s *submitted, output outputFormat) (err 
 	}
 	err = fmt.Errorf("job %s was accepted, and its id could not be written: %w", s.Job, err)
 	if isBrokenPipe(err) {
-		_ = printTo(cmd.ErrOrStderr(), "pigeon: %v\n", err)
-		return silentError{exitBrokenPipe}
+		_ = cli.PrintTo(cmd.ErrOrStderr(), "pigeon: %v\n", err)
+		return cli.SilentError{Code: cli.ExitBrokenPipe}
 	}
 	return err
 }
@@ -313,7 +314,7 @@ func waitAndPrint(ctx context.Context, job *frontends.Job, w io.Writer, report f
 		return fmt.Errorf("job %s was accepted and %s, and that could not be written: %w", job.ID, stands(s.State), err)
 	}
 	if s.State != api.StateCompleted {
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return nil
 }
@@ -324,5 +325,5 @@ func printEnd(w io.Writer, s *api.Status) error {
 	if s.Reason != "" {
 		line += ": " + s.Reason
 	}
-	return printTo(w, "%s\n", line)
+	return cli.PrintTo(w, "%s\n", line)
 }

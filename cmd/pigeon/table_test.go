@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
 
@@ -32,7 +33,7 @@ func TestTablesAlignNamesOfAnyScript(t *testing.T) {
 	}
 	for _, width := range []int{0, 150, 81, 80, 60} {
 		out.Reset()
-		if err := printStatusTable(&out, jobs, terminal{width: width}, time.Unix(0, 0)); err != nil {
+		if err := printStatusTable(&out, jobs, cli.Terminal{Width: width}, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
 		sameColumn(t, out.String(), "STATE", string(api.StateRunning))

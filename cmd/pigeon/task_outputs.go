@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
@@ -24,13 +25,13 @@ type taskFiles string
 
 // submitOutput is the value of --output of submit: a format, or a pattern.
 type submitOutput struct {
-	*outputFormat
+	*cli.OutputFormat
 	files *taskFiles
 }
 
 // addSubmitOutput adds the flag.
-func addSubmitOutput(cmd *cobra.Command, fs *pflag.FlagSet) (*outputFormat, *taskFiles) {
-	format, files := outputText, taskFiles("")
+func addSubmitOutput(cmd *cobra.Command, fs *pflag.FlagSet) (*cli.OutputFormat, *taskFiles) {
+	format, files := cli.OutputText, taskFiles("")
 	fs.VarP(submitOutput{&format, &files}, "output", "o", "text, json, or with --wait each task's file (%j %a %n)")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 	return &format, &files
@@ -38,7 +39,7 @@ func addSubmitOutput(cmd *cobra.Command, fs *pflag.FlagSet) (*outputFormat, *tas
 
 // Set implements [pflag.Value].
 func (o submitOutput) Set(text string) error {
-	err := o.outputFormat.Set(text)
+	err := o.OutputFormat.Set(text)
 	if err == nil {
 		return nil
 	}
@@ -93,17 +94,17 @@ func (o taskFiles) collect(ctx context.Context, job *frontends.Job, array api.Ar
 		switch {
 		case err != nil && ctx.Err() != nil:
 			fmt.Fprintf(errs, "interrupted; the outputs of job %s are not complete\n", job.ID)
-			return silentError{exitInterrupted}
+			return cli.SilentError{Code: cli.ExitInterrupted}
 		case hasProblem(err, api.NotFound, api.NotReady):
 			without++
 		case err != nil:
 			fmt.Fprintf(errs, "pigeon: the output of task %d of job %s: %v\n", task, job.ID, err)
-			return silentError{exitFailed}
+			return cli.SilentError{Code: cli.ExitFailed}
 		}
 	}
 	if without > 0 {
 		fmt.Fprintf(errs, "pigeon: %d of %d tasks of job %s have no output to collect: they never ran, or their nodes do not answer\n", without, s.Tasks, job.ID)
-		return silentError{exitFailed}
+		return cli.SilentError{Code: cli.ExitFailed}
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // testTasksAgain is part of TestJobs: the failed tasks of an array run again with their indices, and
@@ -18,7 +19,7 @@ func testTasksAgain(t *testing.T) {
 	const odd = `echo at $PIGEON_ARRAY_INDEX; exit $((PIGEON_ARRAY_INDEX % 2))`
 	array := []string{"--array", "1,3,6-8", "--", "sh", "-c", odd}
 	code, id, errs := program(t, append([]string{"submit", "--wait", "--output", "out/%a-%n.txt"}, array...)...)
-	if id = strings.TrimSpace(id); code != exitFailed {
+	if id = strings.TrimSpace(id); code != cli.ExitFailed {
 		t.Fatal(code, errs)
 	}
 	for name, want := range map[string]string{"1-0": "at 1\n", "3-1": "at 3\n", "8-4": "at 8\n"} {
@@ -32,12 +33,12 @@ func testTasksAgain(t *testing.T) {
 	if got := succeed(t, "logs", id, "--task", "all"); strings.Count(got, "\n") != 4 || !strings.HasPrefix(got, "0: at 1\n1: at 3\n") {
 		t.Errorf("of all: %q", got)
 	}
-	if code, _, errs := program(t, "logs", id, "--task", "1,5"); code != exitUsage || !strings.Contains(errs, "has tasks 0 to 4, not 5") {
+	if code, _, errs := program(t, "logs", id, "--task", "1,5"); code != cli.ExitUsage || !strings.Contains(errs, "has tasks 0 to 4, not 5") {
 		t.Error(code, errs)
 	}
 	code, again, errs := program(t, append([]string{"submit", "--wait", "--failed-of", id}, array...)...)
 	again = strings.TrimSpace(again)
-	if got := succeed(t, "logs", again, "--task", "all"); code != exitFailed || got != "0: at 1\n1: at 3\n2: at 7" || !strings.Contains(errs, "3 tasks of job "+id+" again, of 5: 0-1,3") {
+	if got := succeed(t, "logs", again, "--task", "all"); code != cli.ExitFailed || got != "0: at 1\n1: at 3\n2: at 7" || !strings.Contains(errs, "3 tasks of job "+id+" again, of 5: 0-1,3") {
 		t.Errorf("the failed ones again: %d, %q, %s", code, got, errs)
 	}
 	_, numbers, _ := program(t, "submit", "--wait", "--tasks", "4", "--", "sh", "-c", "exit $((PIGEON_TASK / 2))")
@@ -54,7 +55,7 @@ func testTasksAgain(t *testing.T) {
 		"%x stands for nothing":          {"--wait", "--output", "out_%x", "--", "true"},
 		"the formats are text and json,": {"--output", "jsno", "--", "true"},
 	} {
-		if code, _, errs := program(t, append([]string{"submit"}, args...)...); code == exitDone || !strings.Contains(errs, want) {
+		if code, _, errs := program(t, append([]string{"submit"}, args...)...); code == cli.ExitDone || !strings.Contains(errs, want) {
 			t.Errorf("%q: %d, %s", args, code, errs)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // orders are what a terminal obeys: a line that is written over, a title, a screen that is cleared by
@@ -44,7 +45,7 @@ func TestAReasonStaysInItsRow(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	// Spaces of other scripts are not taken for commands.
-	if got := printable("山田\u3000花子"); got != "山田\u3000花子" { //nolint:gosmopolitan // such a space is what is tested
+	if got := cli.Printable("山田\u3000花子"); got != "山田\u3000花子" { //nolint:gosmopolitan // such a space is what is tested
 		t.Errorf("%q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -27,12 +28,12 @@ const (
 func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token",
-		GroupID: groupAccess,
+		GroupID: cli.GroupAccess,
 		Short:   "Make, list and revoke the access tokens of people",
 		Long: `Changes the file of access tokens that frontends, and the HTTP pages of all daemons, accept
 (their setting tokens_file). The file has hashes: the token itself is shown once, when it is
 made. Daemons read the file again when it changes.`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
 	cmd.AddCommand(tokenCreateCommand(), tokenListCommand(), tokenRevokeCommand())
 	return cmd
@@ -66,15 +67,15 @@ func lineOf(t *tokens.Token) tokenLine {
 	}
 }
 
-func printTokens(out io.Writer, output outputFormat, list []tokens.Token) error {
+func printTokens(out io.Writer, output cli.OutputFormat, list []tokens.Token) error {
 	var lines []tokenLine
 	for i := range list {
 		lines = append(lines, lineOf(&list[i]))
 	}
-	if output == outputJSON {
-		return writeAllJSON(out, lines)
+	if output == cli.OutputJSON {
+		return cli.WriteAllJSON(out, lines)
 	}
-	w := newTable(out)
+	w := cli.NewTable(out)
 	fmt.Fprintln(w, "ID\tUSER\tROLE\tSTATE\tCREATED\tEXPIRES")
 	for i := range lines {
 		l := &lines[i]
@@ -100,9 +101,9 @@ goes to standard output, or with --out to a file of mode 0600; nobody can show i
 user's programs find it as --token-file, PIGEON_TOKEN_FILE or ~/.config/pigeon/token.`,
 		Example: `  pigeon token create --user alice --role user --ttl 90d --out alice.token
   pigeon token create --user ci --role user --file ./tokens -o json`,
-		Args: flagsOnly,
+		Args: cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	file := addTokensFlag(cmd)
 	user := cmd.Flags().String("user", "", "whose token it is: the name under which jobs are submitted")
 	role := cmd.Flags().String("role", "", "viewer, user, operator or admin (each may do what the one before it may)")
@@ -154,9 +155,9 @@ func withdraw(file, id string) error {
 }
 
 // printCreated prints the token alone on standard output, so that it can be redirected.
-func printCreated(cmd *cobra.Command, l *tokenLine, output outputFormat, file, out string) error {
-	if output == outputJSON {
-		return writeJSON(cmd.OutOrStdout(), l)
+func printCreated(cmd *cobra.Command, l *tokenLine, output cli.OutputFormat, file, out string) error {
+	if output == cli.OutputJSON {
+		return cli.WriteJSON(cmd.OutOrStdout(), l)
 	}
 	if _, err := fmt.Fprintln(cmd.OutOrStdout(), cmp.Or(out, l.Token)); err != nil {
 		return err
@@ -190,10 +191,10 @@ func absentFile(path string) error {
 
 func tokenListCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tokens of a file, without their secrets", Args: flagsOnly,
+		Use: "list", Short: "List the tokens of a file, without their secrets", Args: cli.FlagsOnly,
 		Example: "  pigeon token list\n  pigeon token list --file ./tokens -o json",
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	file := addTokensFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		list, err := tokens.Load(*file)
@@ -207,12 +208,12 @@ func tokenListCommand() *cobra.Command {
 
 func tokenRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "revoke ID...", Short: "Revoke tokens", Args: namesAtLeastOne("token"),
+		Use: "revoke ID...", Short: "Revoke tokens", Args: cli.NamesAtLeastOne("token"),
 		Long: `Revokes tokens by their ids. Daemons read the file again within seconds, and refuse the next
 call with such a token, on open connections too. Jobs that it submitted go on.`,
 		Example: "  pigeon token revoke 0123456789ab\n  pigeon token revoke --file ./tokens 0123456789ab",
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	file := addTokensFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
 		revoked, err := tokens.Revoke(*file, ids, time.Now())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
@@ -91,7 +92,7 @@ func (n *topNode) down() int {
 func topCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "top",
-		GroupID: groupWatch,
+		GroupID: cli.GroupWatch,
 		Short:   "Show what the cluster does now: slots, queues, jobs, owners, nodes",
 		Long: `Shows how many slots are busy, what runs and waits of each class and for how long the
 oldest task has waited, the groups, the unfinished jobs with the most running tasks first,
@@ -101,32 +102,32 @@ draining: tasks run on both. On a terminal it is drawn again each second until C
 lines that do not fit are counted; elsewhere one picture follows the other. With -o json,
 one object for each.`,
 		Example: "  pigeon top\n  pigeon top --once\n  pigeon top --every 5s -o json",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	once := cmd.Flags().Bool("once", false, "show it once")
 	every := cmd.Flags().Duration("every", time.Second, "interval between refreshes")
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *every < leastEvery {
-			return wrongUse(fmt.Errorf("--every %v is too often; use %v or more", *every, leastEvery))
+			return cli.AsUsageError(fmt.Errorf("--every %v is too often; use %v or more", *every, leastEvery))
 		}
 		return asking(cmd, func(c *clusterClient) error {
 			var before *topPage
-			draw := func(out io.Writer, screen terminal) error {
+			draw := func(out io.Writer, screen cli.Terminal) error {
 				page, err := c.top(cmd.Context(), before)
 				if err != nil {
 					return err
 				}
 				before = page
-				if *output == outputJSON {
-					return writeJSON(out, page)
+				if *output == cli.OutputJSON {
+					return cli.WriteJSON(out, page)
 				}
 				return page.print(out, screen)
 			}
 			if *once {
 				screen := screenOf(cmd)
-				screen.height = 0 // nothing is drawn over
+				screen.Height = 0 // nothing is drawn over
 				return draw(cmd.OutOrStdout(), screen)
 			}
 			return redraw(cmd, *every, draw)
@@ -262,7 +263,7 @@ func slotsBar(part, whole int) string {
 }
 
 // print prints the page, no more lines than the screen has.
-func (p *topPage) print(out io.Writer, screen terminal) error {
+func (p *topPage) print(out io.Writer, screen cli.Terminal) error {
 	up := 0
 	for i := range p.Nodes {
 		if p.Nodes[i].State == api.StateUp {
@@ -283,15 +284,15 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 		fmt.Sprintf("launches %s; %d in all, %d lost, %d refused", rate, p.Launches, p.Lost, p.Refused), "",
 	}
 	for _, line := range head {
-		if screen.width > 0 {
-			line = textcolumns.Shortened(line, screen.width)
+		if screen.Width > 0 {
+			line = textcolumns.Shortened(line, screen.Width)
 		}
 		if _, err := fmt.Fprintln(out, line); err != nil {
 			return fmt.Errorf("output could not be written: %w", err)
 		}
 	}
-	left := screen.height - len(head) - 3 - 1 - 1 // of the classes below, one that counts what is left out, and the last line stays empty
-	classes := fitted{painted: -1, columns: []column{{head: "CLASS"}, {head: "RUNNING"}, {head: "WAITING"}, {head: "OLDEST WAIT"}}}
+	left := screen.Height - len(head) - 3 - 1 - 1 // of the classes below, one that counts what is left out, and the last line stays empty
+	classes := cli.FittedTable{Painted: -1, Columns: []cli.Column{{Head: "CLASS"}, {Head: "RUNNING"}, {Head: "WAITING"}, {Head: "OLDEST WAIT"}}}
 	for _, c := range []struct {
 		name            string
 		running, queued int
@@ -301,30 +302,30 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 		if p.ByOwner {
 			running = fmt.Sprint(c.running)
 		}
-		classes.add(plain, c.name, running, fmt.Sprint(c.queued), waitedFor(c.queued, c.oldest))
+		classes.Add(cli.Plain, c.name, running, fmt.Sprint(c.queued), waitedFor(c.queued, c.oldest))
 	}
-	err := classes.write(out, screen)
-	tables := []fitted{p.groupTable(), p.jobTable(), p.ownerTable(), p.nodeTable()}
+	err := classes.Write(out, screen)
+	tables := []cli.FittedTable{p.groupTable(), p.jobTable(), p.ownerTable(), p.nodeTable()}
 	names := [][2]string{{"group", "groups"}, {"job", "jobs"}, {"owner", "owners"}, {"node", "nodes"}}
 	var whole []string // the tables that are left out
 	for i := range tables {
-		room := len(tables[i].rows) + 2
-		if screen.height > 0 {
+		room := len(tables[i].Rows) + 2
+		if screen.Height > 0 {
 			room = left
 			if i < len(tables)-1 {
-				room = max(left/2, left-len(tables[i+1].rows)-2) // the next one has lines too
+				room = max(left/2, left-len(tables[i+1].Rows)-2) // the next one has lines too
 			}
 		}
-		rows := len(tables[i].rows)
-		lines := tables[i].writeWithin(out, screen, room, names[i][1], &err)
+		rows := len(tables[i].Rows)
+		lines := writeWithin(&tables[i], out, screen, room, names[i][1], &err)
 		if left -= lines; lines == 0 && rows > 0 {
 			whole = append(whole, sched.Count(rows, names[i][0], names[i][1]))
 		}
 	}
 	if len(whole) > 0 && left >= 0 {
 		line := "and " + strings.Join(whole, ", ")
-		if screen.width > 0 {
-			line = textcolumns.Shortened(line, screen.width)
+		if screen.Width > 0 {
+			line = textcolumns.Shortened(line, screen.Width)
 		}
 		_, failed := fmt.Fprintln(out, line)
 		err = errors.Join(err, failed)
@@ -334,18 +335,18 @@ func (p *topPage) print(out io.Writer, screen terminal) error {
 
 // writeWithin prints a table below an empty line, as many rows of it as there is room for, and
 // returns how many lines it printed.
-func (f *fitted) writeWithin(out io.Writer, screen terminal, room int, name string, failed *error) int {
-	if len(f.rows) == 0 || room < 3 {
+func writeWithin(f *cli.FittedTable, out io.Writer, screen cli.Terminal, room int, name string, failed *error) int {
+	if len(f.Rows) == 0 || room < 3 {
 		return 0
 	}
 	more := 0
-	if rows := room - 2; len(f.rows) > rows {
-		more = len(f.rows) - (rows - 1)
-		f.rows = f.rows[:rows-1]
+	if rows := room - 2; len(f.Rows) > rows {
+		more = len(f.Rows) - (rows - 1)
+		f.Rows = f.Rows[:rows-1]
 	}
 	_, err := fmt.Fprintln(out)
-	*failed = errors.Join(*failed, err, f.write(out, screen))
-	lines := 2 + len(f.rows)
+	*failed = errors.Join(*failed, err, f.Write(out, screen))
+	lines := 2 + len(f.Rows)
 	if more > 0 {
 		_, err = fmt.Fprintf(out, "and %d more %s\n", more, name)
 		*failed = errors.Join(*failed, err)
@@ -362,31 +363,31 @@ func waitedFor(tasks int, seconds float64) string {
 	return fmt.Sprintf("%.3f s", seconds)
 }
 
-func (p *topPage) groupTable() fitted {
-	f := fitted{painted: 1, columns: []column{{head: "GROUP"}, {head: "BUSY"}, {head: "SLOTS", leaves: 1}, {head: "SHORT WAITING"}, {head: "OLDEST", leaves: 2}, {head: "LONG WAITING"}, {head: "OLDEST", leaves: 3}}}
+func (p *topPage) groupTable() cli.FittedTable {
+	f := cli.FittedTable{Painted: 1, Columns: []cli.Column{{Head: "GROUP"}, {Head: "BUSY"}, {Head: "SLOTS", Leaves: 1}, {Head: "SHORT WAITING"}, {Head: "OLDEST", Leaves: 2}, {Head: "LONG WAITING"}, {Head: "OLDEST", Leaves: 3}}}
 	for i := range p.Groups {
 		g := &p.Groups[i]
 		if !g.Reachable {
-			f.add(red, fmt.Sprint(g.Group), "its master cannot be reached", "", "", "", "", "")
+			f.Add(cli.Red, fmt.Sprint(g.Group), "its master cannot be reached", "", "", "", "", "")
 			continue
 		}
-		f.add(plain, fmt.Sprint(g.Group), fmt.Sprintf("%d/%d", g.Busy, g.Slots), slotsBar(g.Busy, g.Slots),
+		f.Add(cli.Plain, fmt.Sprint(g.Group), fmt.Sprintf("%d/%d", g.Busy, g.Slots), slotsBar(g.Busy, g.Slots),
 			fmt.Sprint(g.QueuedShort), waitedFor(g.QueuedShort, g.OldestShort), fmt.Sprint(g.QueuedLong), waitedFor(g.QueuedLong, g.OldestLong))
 	}
 	return f
 }
 
-func (p *topPage) jobTable() fitted {
-	f := fitted{painted: 3, columns: []column{{head: "JOB", least: 8}, {head: "NAME", least: 8, leaves: 1}, {head: "OWNER", least: 8}, {head: "STATE"}, {head: "RUNNING"}, {head: "QUEUED"}}}
+func (p *topPage) jobTable() cli.FittedTable {
+	f := cli.FittedTable{Painted: 3, Columns: []cli.Column{{Head: "JOB", Least: 8}, {Head: "NAME", Least: 8, Leaves: 1}, {Head: "OWNER", Least: 8}, {Head: "STATE"}, {Head: "RUNNING"}, {Head: "QUEUED"}}}
 	for i := range p.Jobs {
 		j := &p.Jobs[i]
-		f.add(stateColour(j.State), j.Job, cmp.Or(j.Name, "-"), cmp.Or(j.Owner, "-"), string(j.State), fmt.Sprint(j.Running), fmt.Sprint(j.Queued))
+		f.Add(stateColour(j.State), j.Job, cmp.Or(j.Name, "-"), cmp.Or(j.Owner, "-"), string(j.State), fmt.Sprint(j.Running), fmt.Sprint(j.Queued))
 	}
 	return f
 }
 
-func (p *topPage) ownerTable() fitted {
-	f := fitted{painted: -1, columns: []column{{head: "OWNER", least: 8}, {head: "SHORT"}, {head: "LONG"}, {head: "SLOTS", leaves: 1}, {head: "ENTITLED", leaves: 2}, {head: "SHORT WAITING"}, {head: "LONG WAITING"}}}
+func (p *topPage) ownerTable() cli.FittedTable {
+	f := cli.FittedTable{Painted: -1, Columns: []cli.Column{{Head: "OWNER", Least: 8}, {Head: "SHORT"}, {Head: "LONG"}, {Head: "SLOTS", Leaves: 1}, {Head: "ENTITLED", Leaves: 2}, {Head: "SHORT WAITING"}, {Head: "LONG WAITING"}}}
 	if !p.ByOwner {
 		return f
 	}
@@ -395,20 +396,20 @@ func (p *topPage) ownerTable() fitted {
 		if o.Owner == "" {
 			continue // it is the classes above
 		}
-		f.add(plain, o.Owner, fmt.Sprint(o.RunningShort), fmt.Sprint(o.RunningLong), slotsBar(o.RunningShort+o.RunningLong, p.Slots), fmt.Sprintf("%.1f", o.Entitled), fmt.Sprint(o.QueuedShort), fmt.Sprint(o.QueuedLong))
+		f.Add(cli.Plain, o.Owner, fmt.Sprint(o.RunningShort), fmt.Sprint(o.RunningLong), slotsBar(o.RunningShort+o.RunningLong, p.Slots), fmt.Sprintf("%.1f", o.Entitled), fmt.Sprint(o.QueuedShort), fmt.Sprint(o.QueuedLong))
 	}
 	return f
 }
 
-func (p *topPage) nodeTable() fitted {
-	f := fitted{painted: 2, columns: []column{{head: "NODE", least: 12}, {head: "GROUP", leaves: 2}, {head: "STATE"}, {head: "BUSY"}, {head: "SLOTS", leaves: 1}, {head: "OWNERS", least: 8, leaves: 3}}}
+func (p *topPage) nodeTable() cli.FittedTable {
+	f := cli.FittedTable{Painted: 2, Columns: []cli.Column{{Head: "NODE", Least: 12}, {Head: "GROUP", Leaves: 2}, {Head: "STATE"}, {Head: "BUSY"}, {Head: "SLOTS", Leaves: 1}, {Head: "OWNERS", Least: 8, Leaves: 3}}}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		colour := plain
+		colour := cli.Plain
 		if n.State != api.StateUp {
-			colour = red
+			colour = cli.Red
 		}
-		f.add(colour, n.Node, fmt.Sprint(n.Group), n.State, fmt.Sprintf("%d/%d", n.Busy, n.Slots), slotsBar(n.Busy, n.Slots), ownersOf(n.Owners))
+		f.Add(colour, n.Node, fmt.Sprint(n.Group), n.State, fmt.Sprintf("%d/%d", n.Busy, n.Slots), slotsBar(n.Busy, n.Slots), ownersOf(n.Owners))
 	}
 	return f
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // TestTop: what runs and waits by class and owner, once, as JSON, and until Ctrl-C.
@@ -35,7 +36,7 @@ func TestTop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	out := &pictures{want: 2, seen: cancel}
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"top", "--every", "100ms", "-o", "json"}, strings.NewReader(""), out, &errs); code != exitInterrupted || errs.Len() > 0 {
+	if code := run(ctx, []string{"top", "--every", "100ms", "-o", "json"}, strings.NewReader(""), out, &errs); code != cli.ExitInterrupted || errs.Len() > 0 {
 		t.Errorf("%d %s", code, errs.String())
 	}
 	if pages := lines[topPage](t, out.String()); len(pages) != 2 || pages[1].LaunchRate == nil || *pages[1].LaunchRate != 0 {
@@ -56,7 +57,7 @@ func TestTopFitsTheScreen(t *testing.T) {
 	for _, height := range []int{0, 1000, 60, 24, 16, 13, 12, 11, 10, 9, 3} {
 		for _, width := range []int{200, 80, 20} {
 			var out strings.Builder
-			if err := page.print(&out, terminal{width: width, height: height}); err != nil {
+			if err := page.print(&out, cli.Terminal{Width: width, Height: height}); err != nil {
 				t.Fatal(err)
 			}
 			text := out.String()
@@ -113,7 +114,7 @@ func TestTopShowsTheBusiestJobs(t *testing.T) {
 		t.Errorf("%d: %+v", len(j), j[:3])
 	}
 	var out strings.Builder
-	if err := page.print(&out, terminal{width: 80, height: 16}); err != nil || strings.Count(out.String(), "\n") > 15 || !strings.Contains(out.String(), "\nand 198 more jobs\n") {
+	if err := page.print(&out, cli.Terminal{Width: 80, Height: 16}); err != nil || strings.Count(out.String(), "\n") > 15 || !strings.Contains(out.String(), "\nand 198 more jobs\n") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/cobra"
 )
 
 func traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "trace",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Look into trace files and workload generators, convert and fetch them",
 		Long: "A trace is a file in the published format (one job per line: submit time,\nnumber of tasks, mean task duration, each task's duration; in seconds;\nthen, if the job has them, owner=team/alice and priority=3), or a generator:\n\n" +
 			describeGenerators(),
@@ -44,7 +45,7 @@ func traceInspect() *cobra.Command {
   pigeon trace inspect jobs.tr --workers 300 -o json`,
 		Args: oneTrace,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	flags := addWorkloadFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		w, err := flags.open(args[0])
@@ -52,8 +53,8 @@ func traceInspect() *cobra.Command {
 			return err
 		}
 		s := summarize(w, flags.options.Workers, flags.cutoff)
-		if *output == outputJSON {
-			return writeJSON(cmd.OutOrStdout(), s)
+		if *output == cli.OutputJSON {
+			return cli.WriteJSON(cmd.OutOrStdout(), s)
 		}
 		return s.print(cmd.OutOrStdout())
 	}

@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/bench/published"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/cobra"
 )
 
@@ -36,9 +37,9 @@ func traceList() *cobra.Command {
 		Long: `Lists the published traces that the comparisons of this repository use, where each
 comes from, whether the folder has it, byte for byte, and the generator that resembles it.`,
 		Example: "  pigeon trace list\n  pigeon trace list --dir traces -o json",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	dir := addTracesFolder(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var list []publishedTrace
@@ -49,10 +50,10 @@ comes from, whether the folder has it, byte for byte, and the generator that res
 			}
 			list = append(list, publishedTrace{t, t.File(dir()), state})
 		}
-		if *output == outputJSON {
-			return writeAllJSON(cmd.OutOrStdout(), list)
+		if *output == cli.OutputJSON {
+			return cli.WriteAllJSON(cmd.OutOrStdout(), list)
 		}
-		w := newTable(cmd.OutOrStdout())
+		w := cli.NewTable(cmd.OutOrStdout())
 		fmt.Fprintln(w, "TRACE\tHERE\tRESEMBLED BY\tFROM")
 		for _, t := range list {
 			from := t.From
@@ -74,7 +75,7 @@ func traceFetch() *cobra.Command {
 has the known size and SHA-256. One that is there already is not fetched again. The network
 is used as HTTPS_PROXY says; --from names a mirror.`,
 		Example: "  pigeon trace fetch ngo_50 ngo_70 ngo_90\n  pigeon trace fetch nyh_70 --dir traces",
-		Args:    namesAtLeastOne("published trace"),
+		Args:    cli.NamesAtLeastOne("published trace"),
 	}
 	dir := addTracesFolder(cmd)
 	from := cmd.Flags().String("from", published.Source, "where files of GitHub's repositories are, OWNER/NAME/COMMIT/PATH below it")
@@ -83,7 +84,7 @@ is used as HTTPS_PROXY says; --from names a mirror.`,
 		for _, name := range names {
 			t, err := published.Find(name)
 			if err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 			traces = append(traces, t)
 		}
@@ -112,22 +113,22 @@ func traceDistance() *cobra.Command {
 the times between jobs over their mean: 0 for equal distributions, 1 for ones that do not
 overlap.`,
 		Example: "  pigeon trace distance traces/ngo_90.tr gen:ec2,burst=true\n  pigeon trace distance gen:exp gen:uniform -o json",
-		Args:    namesTwo("traces"),
+		Args:    cli.NamesTwo("traces"),
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var w [2]*workload.Workload
 		for i := range w {
 			var err error
 			if w[i], err = workload.Open(args[i]); err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 		}
 		distances := published.Distances(w[0], w[1])
-		if *output == outputJSON {
-			return writeAllJSON(cmd.OutOrStdout(), distances)
+		if *output == cli.OutputJSON {
+			return cli.WriteAllJSON(cmd.OutOrStdout(), distances)
 		}
-		table := newTable(cmd.OutOrStdout())
+		table := cli.NewTable(cmd.OutOrStdout())
 		fmt.Fprintln(table, "DISTANCE\tOF\tA: P50\tP90\tP99\tB: P50\tP90\tP99")
 		for _, d := range distances {
 			fmt.Fprintf(table, "%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.KS, d.Of, fourDigits(d.A.P50), fourDigits(d.A.P90), fourDigits(d.A.P99), fourDigits(d.B.P50), fourDigits(d.B.P90), fourDigits(d.B.P99))

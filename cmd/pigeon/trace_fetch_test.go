@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/published"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // A download that differs from the published trace is not kept; list shows the traces that are
@@ -22,10 +23,10 @@ func TestTraceFetch(t *testing.T) {
 	defer s.Close()
 	dir := t.TempDir()
 	code, out, errs := program(t, "trace", "fetch", "ngo_50", "--dir", dir, "--from", s.URL)
-	if code != exitFailed || out != "" || !strings.Contains(errs, "SHA-256") || len(asked) != 1 || !strings.HasPrefix(asked[0], "/r5by/pigeon/") || !strings.HasSuffix(asked[0], "/pigeon_trace/NGO_trace50") {
+	if code != cli.ExitFailed || out != "" || !strings.Contains(errs, "SHA-256") || len(asked) != 1 || !strings.HasPrefix(asked[0], "/r5by/pigeon/") || !strings.HasSuffix(asked[0], "/pigeon_trace/NGO_trace50") {
 		t.Errorf("status %d, asked for %q: %s%s", code, asked, out, errs)
 	}
-	if code, _, errs := program(t, "trace", "fetch", "ngo_5", "--dir", dir); code != exitUsage || !strings.Contains(errs, `did you mean "ngo_50"?`) {
+	if code, _, errs := program(t, "trace", "fetch", "ngo_5", "--dir", dir); code != cli.ExitUsage || !strings.Contains(errs, `did you mean "ngo_50"?`) {
 		t.Errorf("status %d: %s", code, errs)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "exp_50.tr"), []byte("mine"), 0o600); err != nil {
@@ -59,7 +60,7 @@ func TestTraceDistance(t *testing.T) {
 	if out := succeed(t, "trace", "distance", "gen:exp", "gen:uniform"); !strings.Contains(out, "1.000     tasks of a job") {
 		t.Errorf("%s", out)
 	}
-	if code, _, errs := program(t, "trace", "distance", "gen:exp", "no file"); code != exitUsage || !strings.Contains(errs, "no file") {
+	if code, _, errs := program(t, "trace", "distance", "gen:exp", "no file"); code != cli.ExitUsage || !strings.Contains(errs, "no file") {
 		t.Errorf("status %d: %s", code, errs)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // summary is what "trace inspect" prints; times in seconds.

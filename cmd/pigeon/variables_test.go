@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestReadVariables(t *testing.T) {
@@ -57,7 +59,7 @@ func testEnvFile(t *testing.T) {
 	t.Setenv("NOT_NAMED", "of the daemon too")
 	args := []string{"--env-file", path, "--env", "OTHER_PASSWORD", "--env", "WHO=flag"}
 	code, id, errs := program(t, slices.Concat([]string{"submit", "--wait"}, args, []string{"--", "sh", "-c", `echo "$PASSWORD $OTHER_PASSWORD $WHO ${NOT_NAMED-none}"; exit 3`})...)
-	if id = strings.TrimSpace(id); code != exitFailed {
+	if id = strings.TrimSpace(id); code != cli.ExitFailed {
 		t.Fatalf("%d %s", code, errs)
 	}
 	if got, want := succeed(t, "logs", id), secret+" "+secret+" flag none"; got != want {
@@ -70,7 +72,7 @@ func testEnvFile(t *testing.T) {
 	if strings.Contains(shown, secret) {
 		t.Errorf("the value is shown: %s", shown)
 	}
-	if code, _, errs := program(t, "run", "--env-file", path+"-none", "--", "true"); code != exitUsage || !strings.Contains(errs, "--env-file") {
+	if code, _, errs := program(t, "run", "--env-file", path+"-none", "--", "true"); code != cli.ExitUsage || !strings.Contains(errs, "--env-file") {
 		t.Errorf("%d %s", code, errs)
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/experiment"
-	"github.com/pigeon-sched/pigeon/bench/measure"
 	"github.com/pigeon-sched/pigeon/bench/watch"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
 )
 
@@ -30,15 +28,14 @@ type watchFlags struct {
 func watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "watch HISTORY...",
-		GroupID: groupMeasure,
+		GroupID: cli.GroupMeasure,
 		Short:   "Write an HTML page that plays histories: workers, queues and time",
 		Long: `Reads histories, simulated (pigeon sim --history) or live (pigeon replay --history),
 and writes one HTML file that needs nothing else: a grid of workers coloured by
 class, where tasks wait, and a slider for time. Several histories play side by side.`,
-		Example: `  pigeon sim --policy pigeon --policy sparrow --watch both.html   without a history in between
-  pigeon watch pigeon.jsonl sparrow.jsonl --out both.html
+		Example: `  pigeon watch pigeon.jsonl sparrow.jsonl --out both.html
   pigeon watch live.jsonl --speedup 10`,
-		Args: namesAtLeastOne("history"),
+		Args: cli.NamesAtLeastOne("history"),
 	}
 	var f watchFlags
 	fs := cmd.Flags()
@@ -50,13 +47,13 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 	fs.StringVar(&f.queues, "queues", "", "where tasks wait, group or worker (default: as in the history; of a live one, group)")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
 		if err := cmp.Or(f.check(len(paths)), checkOutput("--out", f.out, paths...)); err != nil {
-			return wrongUse(err)
+			return cli.AsUsageError(err)
 		}
 		var all []*watch.Recording
 		for i, path := range paths {
 			r, err := f.read(path, i)
 			if err != nil {
-				return wrongUse(err)
+				return cli.AsUsageError(err)
 			}
 			all = append(all, r)
 		}
@@ -98,7 +95,7 @@ func (f *watchFlags) read(path string, i int) (*watch.Recording, error) {
 func writePage(out io.Writer, path string, all []*watch.Recording) error {
 	file, err := os.Create(path)
 	if err != nil {
-		return wrongUse(fmt.Errorf("the page cannot be written: %w; name another place", err))
+		return cli.AsUsageError(fmt.Errorf("the page cannot be written: %w; name another place", err))
 	}
 	if err := errors.Join(watch.Write(file, all), file.Close()); err != nil {
 		return fmt.Errorf("the page %s is incomplete: %w", path, err)
@@ -117,30 +114,4 @@ func printPage(out io.Writer, path string) error {
 	}
 	_, err = fmt.Fprintf(out, "written: %s%s; open it in a browser\n", full, size)
 	return err
-}
-
-// simulateWatched is simulate with a recording of what happened.
-func simulateWatched(ctx context.Context, run *experiment.Run, o experiment.SimOptions, clairvoyant bool) (measure.Result, *watch.Recording, error) {
-	from, to := io.Pipe()
-	history := o.History
-	o.History = to
-	if history != nil {
-		o.History = io.MultiWriter(history, to)
-	}
-	var result measure.Result
-	simulated := make(chan error, 1)
-	go func() {
-		var err error
-		result, err = simulate(ctx, run, o, clairvoyant)
-		simulated <- errors.Join(err, to.CloseWithError(err))
-	}()
-	d := run.Description
-	r, err := watch.Read(from, "of the simulation", watch.Options{
-		Title: run.Policy, Cutoff: d.Cutoff, Speedup: d.Speedup(), Workers: d.Workers(),
-	})
-	from.CloseWithError(err) // which ends a simulation that is still writing
-	if failed := <-simulated; err == nil {
-		err = failed
-	}
-	return result, r, err
 }

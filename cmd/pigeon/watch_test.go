@@ -5,27 +5,26 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
-	history, page, both := filepath.Join(dir, "life.jsonl"), filepath.Join(dir, "page.html"), filepath.Join(dir, "both.html")
-	workload := []string{"sim", "--trace", "gen:ec2,jobs=60", "--workers", "12"}
-	code, stdout, stderr := pigeon(t, append(workload, "--policy", "pigeon", "--policy", "sparrow", "--watch", both)...)
-	if code != exitDone || !strings.Contains(stdout, both) {
+	page := filepath.Join(dir, "page.html")
+	var histories []string
+	for _, policy := range []string{"pigeon", "sparrow"} {
+		history := filepath.Join(dir, policy+".jsonl")
+		if code, _, stderr := pigeon(t, "sim", "--trace", "gen:ec2,jobs=60", "--workers", "12", "--policy", policy, "--history", history); code != cli.ExitDone {
+			t.Fatal(stderr)
+		}
+		histories = append(histories, history)
+	}
+	code, stdout, stderr := pigeon(t, append([]string{"watch", "--out", page}, histories...)...)
+	if code != cli.ExitDone || !strings.Contains(stdout, page) {
 		t.Fatalf("status %d\n%s\n%s", code, stdout, stderr)
 	}
-	if code, _, stderr := pigeon(t, append(workload, "--history", history, "--watch", page)...); code != exitDone {
-		t.Fatal(stderr)
-	}
-	direct := contents(t, page)
-	if code, stdout, stderr := pigeon(t, "watch", history, "--out", page, "--title", "pigeon"); code != exitDone || !strings.Contains(stdout, page) {
-		t.Fatalf("status %d\n%s", code, stderr)
-	}
-	if read := contents(t, page); read != direct || !strings.Contains(read, `"title":"pigeon"`) {
-		t.Error("the page of a history differs from that of its simulation")
-	}
-	if text := contents(t, both); !strings.Contains(text, `"title":"pigeon"`) || !strings.Contains(text, `"title":"sparrow"`) {
+	if text := contents(t, page); !strings.Contains(text, `"title":"pigeon"`) || !strings.Contains(text, `"title":"sparrow"`) {
 		t.Error("the page of two policies lacks one")
 	}
 }
@@ -46,24 +45,22 @@ func TestWatchRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"watch":                               "name a history",
-		"watch absent.jsonl":                  "absent.jsonl",
-		"watch " + empty:                      "no task that ran",
-		"watch a b c d e":                     "4 at most",
-		"watch x --cutoff 0s":                 "--cutoff",
-		"watch x --until -1s":                 "--until",
-		"watch x --speedup 0":                 "--speedup",
-		"watch x --queues none":               "--queues",
-		"watch x --title a --title b":         "2 titles for 1",
-		"sim --seeds 5 --watch " + page:       "4 at most",
-		"sim --watch " + dir + "/absent/page": "absent",
+		"watch":                       "name a history",
+		"watch absent.jsonl":          "absent.jsonl",
+		"watch " + empty:              "no task that ran",
+		"watch a b c d e":             "4 at most",
+		"watch x --cutoff 0s":         "--cutoff",
+		"watch x --until -1s":         "--until",
+		"watch x --speedup 0":         "--speedup",
+		"watch x --queues none":       "--queues",
+		"watch x --title a --title b": "2 titles for 1",
 	} {
 		words := strings.Fields(args)
 		if words[0] == "watch" {
 			words = append(words, "--out", page)
 		}
-		if code, stdout, stderr := pigeon(t, words...); code != exitUsage || stdout != "" || !strings.Contains(stderr, want) {
-			t.Errorf("pigeon %s: status %d, want %d and %q\n%s\n%s", args, code, exitUsage, want, stdout, stderr)
+		if code, stdout, stderr := pigeon(t, words...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("pigeon %s: status %d, want %d and %q\n%s\n%s", args, code, cli.ExitUsage, want, stdout, stderr)
 		}
 	}
 	if _, err := os.Stat(page); err == nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/spf13/cobra"
@@ -23,16 +24,16 @@ type whoamiLine struct {
 func whoamiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "whoami",
-		GroupID: groupAccess,
+		GroupID: cli.GroupAccess,
 		Short:   "Show your identity at each frontend",
 		Long: `Asks each frontend how it identifies the caller: the user, the role and the proof. On
 this machine the kernel says whose process calls; frontends on other machines are shown a token
 (--token-file, PIGEON_TOKEN_FILE, ~/.config/pigeon/token) or a certificate (--tls-cert).
 What each role may do is in docs/security.md.`,
 		Example: "  pigeon whoami\n  pigeon whoami --frontend f0.example.org:20503 --tls-ca ca.pem --token-file token",
-		Args:    flagsOnly,
+		Args:    cli.FlagsOnly,
 	}
-	output := addOutput(cmd)
+	output := cli.AddOutputFlag(cmd)
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asking(cmd, func(c *clusterClient) error {
@@ -54,19 +55,19 @@ func (c *clusterClient) whoAmI(ctx context.Context, f *frontends.Frontend) (iden
 	return f.WhoAmI(call)
 }
 
-func printPrincipal(out io.Writer, output outputFormat, frontend string, p identity.Principal, by string) error {
+func printPrincipal(out io.Writer, output cli.OutputFormat, frontend string, p identity.Principal, by string) error {
 	line := whoamiLine{Frontend: frontend, Name: p.Name, Role: string(p.Role), Proof: string(p.Proof), By: by}
 	if !p.Expires.IsZero() {
 		line.ExpiresIn = time.Until(p.Expires).Seconds()
 	}
-	if output == outputJSON {
-		return writeJSON(out, &line)
+	if output == cli.OutputJSON {
+		return cli.WriteJSON(out, &line)
 	}
 	text := p.String()
 	if !p.Expires.IsZero() {
 		text += ", for " + daysLeft(time.Until(p.Expires))
 	}
-	return printTo(out, "%s: %s; proven by %s\n", frontend, text, provenBy(p.Proof, by))
+	return cli.PrintTo(out, "%s: %s; proven by %s\n", frontend, text, provenBy(p.Proof, by))
 }
 
 // provenBy returns what a frontend took for the proof, given what this command offered: on this machine,

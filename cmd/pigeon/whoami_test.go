@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
@@ -21,7 +22,7 @@ func TestWhatProved(t *testing.T) {
 		{identity.Principal{Name: "al", Role: identity.Superuser, Proof: identity.Insecure}, token, "proven by nothing: that frontend is insecure"},
 	} {
 		var out strings.Builder
-		if err := printPrincipal(&out, outputText, "f:1", c.p, c.offered); err != nil || !strings.Contains(out.String(), c.want) {
+		if err := printPrincipal(&out, cli.OutputText, "f:1", c.p, c.offered); err != nil || !strings.Contains(out.String(), c.want) {
 			t.Errorf("%+v, with %s offered: %v, %q; want %q", c.p, c.offered, err, out.String(), c.want)
 		}
 	}

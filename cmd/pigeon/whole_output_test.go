@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // wholeBytes is a task's output of several pieces, above what was kept before.
@@ -30,18 +32,18 @@ func TestWholeOutput(t *testing.T) {
 	want := strings.Repeat("0123456\n", wholeBytes/8+1)[:wholeBytes]
 
 	code, out, errs := pigeon("run", "--", "sh", "-c", write)
-	if code != exitDone || out != want || withoutWaiting(errs) != "" {
+	if code != cli.ExitDone || out != want || withoutWaiting(errs) != "" {
 		t.Errorf("status %d, %d bytes, %s", code, len(out), errs)
 	}
 
 	// The other node keeps 10,000 bytes and the last 64 KiB; it is the only one that takes tasks.
 	node("tight", "10000")
-	if code, _, errs := pigeon("node", "drain", "roomy"); code != exitDone {
+	if code, _, errs := pigeon("node", "drain", "roomy"); code != cli.ExitDone {
 		t.Fatalf("status %d, %s", code, errs)
 	}
 	code, out, errs = pigeon("run", "--key", "cut", "--", "sh", "-c", write)
 	missing := wholeBytes - 10_000 - 64<<10
-	if code != exitFailed || out != want[:10_000]+want[10_000+missing:] {
+	if code != cli.ExitFailed || out != want[:10_000]+want[10_000+missing:] {
 		t.Errorf("status %d, %d bytes", code, len(out))
 	}
 	for _, part := range []string{
@@ -52,10 +54,10 @@ func TestWholeOutput(t *testing.T) {
 			t.Errorf("%q lacks %q", errs, part)
 		}
 	}
-	if code, out, errs := pigeon("logs", "cut"); code != exitDone || len(out) != 10_000+64<<10 || !strings.Contains(errs, "are missing from byte 10000 on") {
+	if code, out, errs := pigeon("logs", "cut"); code != cli.ExitDone || len(out) != 10_000+64<<10 || !strings.Contains(errs, "are missing from byte 10000 on") {
 		t.Errorf("logs: status %d, %d bytes, %s", code, len(out), errs)
 	}
-	if code, out, errs := pigeon("logs", "cut", "-o", "json"); code != exitDone || errs != "" || !strings.Contains(out, fmt.Sprintf(`"offset":10000,"data":"","missing":%d,"why":"its node keeps`, missing)) {
+	if code, out, errs := pigeon("logs", "cut", "-o", "json"); code != cli.ExitDone || errs != "" || !strings.Contains(out, fmt.Sprintf(`"offset":10000,"data":"","missing":%d,"why":"its node keeps`, missing)) {
 		t.Errorf("logs -o json: status %d, %.300s, %s", code, out, errs)
 	}
 	// The status of a program that fails is its own.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/internal/cli"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,11 +28,11 @@ func TestFoldersInWhichNothingRuns(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 			code, out, errs := program(t, "dev", "--data", filepath.Join(dir, "data"))
-			if code == exitDone || strings.Contains(out, "ready") || !strings.Contains(errs, c.want) || !strings.Contains(errs, "nothing was started") {
+			if code == cli.ExitDone || strings.Contains(out, "ready") || !strings.Contains(errs, c.want) || !strings.Contains(errs, "nothing was started") {
 				t.Errorf("dev: status %d, %s%s", code, out, errs)
 			}
 			t.Setenv("TMPDIR", dir)
-			if code, out, _ := program(t, "doctor"); code != exitFailed || !strings.Contains(out, "bad   folders: "+dir) || !strings.Contains(out, c.want) {
+			if code, out, _ := program(t, "doctor"); code != cli.ExitFailed || !strings.Contains(out, "bad   folders: "+dir) || !strings.Contains(out, c.want) {
 				t.Errorf("doctor: status %d\n%s", code, out)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

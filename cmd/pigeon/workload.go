@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/measure"
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/pflag"
 )
 
@@ -42,14 +43,14 @@ func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
 	options, err := w.settings()
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	raw, err := workload.Open(spec)
 	if err != nil {
-		return nil, wrongUse(err)
+		return nil, cli.AsUsageError(err)
 	}
 	ready, err := raw.Prepare(options)
-	return ready, wrongUse(err)
+	return ready, cli.AsUsageError(err)
 }
 
 // settings returns the options of the flags, once they are checked.

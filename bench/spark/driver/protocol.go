@@ -9,7 +9,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // maxLine bounds an answer: the record of a job with the most tasks there may be.

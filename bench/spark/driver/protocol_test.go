@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 func TestWriteJobs(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
+	"github.com/pigeon-sched/pigeon/internal/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/eagle"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"

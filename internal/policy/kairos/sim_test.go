@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/bench/workload"
-	"github.com/pigeon-sched/pigeon/bench/workload/tracetest"
+	"github.com/pigeon-sched/pigeon/internal/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/fifo"
 	"github.com/pigeon-sched/pigeon/internal/policy/kairos"
 	"github.com/pigeon-sched/pigeon/internal/sched"
