@@ -122,13 +122,6 @@ chaos-short: need-go ## the same for a minute, under pigeon (part of make test-l
 cluster-test: build ## HOSTS=3 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
 	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),3)
 
-hosts-test: build ## HOSTS=24 hosts of namespaces: 'pigeon replay --hosts' starts a cluster there, replays, is interrupted, loses a daemon, leaves nothing; SPARK=folder adds '--via spark' (needs root and sshd; a minute)
-	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -replay
-	[ -z '$(SPARK)' ] || $(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -spark $(SPARK)
-
-hosts-replay: build ## the paper's experiment (ngo_90, 120 workers, 10 frontends, 3 masters) on HOSTS=24 hosts of namespaces, compared with the simulator; ends with 1 above 5 % short, 2 % long (ten minutes on a quiet machine)
-	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),24) -must -security insecure -trace $(or $(TRACE),$(TRACES)/ngo_90.tr)
-
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch
 

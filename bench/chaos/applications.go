@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
-	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 

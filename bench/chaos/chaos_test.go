@@ -12,6 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	"github.com/pigeon-sched/pigeon/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -26,6 +27,14 @@ func TestMain(m *testing.M) {
 	// A task built with -race would otherwise sleep for a second between its last line and its exit,
 	// and be killed there when its node is stopped.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
+		panic(err)
+	}
+	// The daemons are of this program.
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Setenv(product.Variable, self)
+	}
+	if err != nil {
 		panic(err)
 	}
 	clustertest.Main(m)

@@ -15,12 +15,13 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/wallshift"
 )
 
 const (
@@ -148,16 +149,20 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	if err != nil {
 		return nil, err
 	}
+	program, err := o.program()
+	if err != nil {
+		return nil, err
+	}
 	spec := cluster.Spec{
 		Groups: slices.Repeat([]int{nodesPerGroup}, groups), Slots: slotsPerNode, Frontends: frontends, Policy: o.Policy, Reserved: reservedShare, Seed: max(1, o.Seed),
-		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{cmp.Or(o.Binary, self)}, Earlier: o.Binary != "" || o.Beside != "",
+		Isolation: cluster.Process, Dir: filepath.Join(o.Dir, "cluster"), History: true, HTTP: true, Command: []string{program}, Earlier: o.Binary != "" || o.Beside != "",
 		NATSServers: w.fleet.nats, FrontendStandbys: o.Standbys, MasterStandbys: w.fleet.standbys,
 	}
 	w.walls = filepath.Join(filepath.Dir(w.histories), "clocks")
 	if err := os.MkdirAll(w.walls, 0o755); err != nil {
 		return nil, err
 	}
-	spec.Env, spec.Configure = []string{shiftVariable + "=" + w.walls}, w.configure
+	spec.Env, spec.Configure = []string{wallshift.Variable + "=" + w.walls}, w.configure
 	if o.JournalFaults != "" || slices.Contains(o.Kinds, history.SlowDisk) || slices.Contains(o.Kinds, history.BadDisk) {
 		spec.Env = append(spec.Env, "PIGEON_CHAOS=1") // older versions do not know it and refuse to start
 	}

@@ -11,38 +11,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/internal/delay"
 )
-
-// shiftVariable names a folder with a file for each process whose wall clock is moved. It
-// is no setting of Pigeon, and only programs of tools/wallshift.sh read it.
-const shiftVariable = "WALL_CLOCK_FOLDER"
 
 var errNotRunning = errors.New("the daemon does not run")
 
 // shiftTag is the build tag of a program whose wall clock can be moved (tools/wallshift.sh).
 const shiftTag = "wallshift"
 
-// ShiftFile returns the file from which a process reads by how many seconds its wall clock
-// is moved, "" where no programme of faults runs it.
-func ShiftFile(pid int) string {
-	dir := os.Getenv(shiftVariable)
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, strconv.Itoa(pid))
-}
-
 // canShift reports whether the programs of the daemons were built so that their wall
 // clocks can be moved. The one of Beside need not be: its jumps do nothing.
 func (o *Options) canShift() bool {
-	program := o.Binary
-	if program == "" {
-		self, err := os.Executable()
-		if err != nil {
-			return false
-		}
-		program = self
+	program, err := o.program()
+	if err != nil {
+		return false
 	}
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -54,6 +37,14 @@ func (o *Options) canShift() bool {
 		}
 	}
 	return false
+}
+
+// program returns the program of the daemons.
+func (o *Options) program() (string, error) {
+	if o.Binary != "" {
+		return o.Binary, nil
+	}
+	return product.Program()
 }
 
 // wallJump moves the wall clock of a daemon forward or back, from a second to twelve days,

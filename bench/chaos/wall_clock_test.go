@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
+	"github.com/pigeon-sched/pigeon/internal/wallshift"
 )
 
 // TestJumps: clocks go forward and back, from a second to twelve days.
@@ -20,16 +21,16 @@ func TestJumps(t *testing.T) {
 // TestShiftFile: a process reads the file that the injector wrote for it, and a program
 // outside of a run has none.
 func TestShiftFile(t *testing.T) {
-	t.Setenv(shiftVariable, "")
-	if path := ShiftFile(7); path != "" {
+	t.Setenv(wallshift.Variable, "")
+	if path := wallshift.File(7); path != "" {
 		t.Errorf("outside of a run: %s", path)
 	}
 	dir := t.TempDir()
-	t.Setenv(shiftVariable, dir)
+	t.Setenv(wallshift.Variable, dir)
 	if err := shiftWall(dir, 7, -90); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(ShiftFile(7)); err != nil || string(text) != "-90" {
+	if text, err := os.ReadFile(wallshift.File(7)); err != nil || string(text) != "-90" {
 		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -82,12 +82,11 @@ func TestRefusals(t *testing.T) {
 
 func liveHere() *Live { return &Live{Runs: 1, Isolation: cluster.Goroutine} }
 
-// Prepare refuses the clusters that cannot be started here, and no others: those of other hosts,
+// Prepare refuses the clusters that cannot be started here, and no others: those
 // of policies that are only simulated, and those whose nodes have several slots are accepted.
 func TestLiveClustersThatFit(t *testing.T) {
 	for name, spoil := range map[string]func(*Plan){
 		"at the bounds": func(p *Plan) { p.Base.Groups, p.Base.Frontends = []int{250, 250}, 250 },
-		"on hosts":      func(p *Plan) { p.Base.Groups, p.Live.Hosts = []int{251}, elsewhere{} },
 		"only simulated": func(p *Plan) {
 			p.Base.Groups, p.Policies, p.Live.Policies = []int{500, 500}, []string{"pigeon", "kairos:cores=4"}, []string{"kairos:cores=4"}
 		},
@@ -104,8 +103,6 @@ func TestLiveClustersThatFit(t *testing.T) {
 	}
 }
 
-// elsewhere are hosts on which nothing is run.
-type elsewhere struct{ Hosts }
 
 func compared(t *testing.T, p *Plan) *Comparison {
 	t.Helper()

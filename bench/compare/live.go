@@ -12,7 +12,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/nearest"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Live describes the live runs that accompany the simulation, with the first seed.
@@ -21,27 +20,6 @@ type Live struct {
 	Runs      int      // of each policy on each cell
 	Speedup   float64  // 0 means 1
 	Isolation cluster.Isolation
-	// Hosts, if set, makes the runs on other machines, in place of clusters on this one.
-	Hosts Hosts
-}
-
-// Hosts are machines on which a cluster is started for each run.
-type Hosts interface {
-	// Name names what the outcome depends on besides the run.
-	Name() string
-	// Run makes a run. The clocks are those of the hosts.
-	Run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (*replay.Measured, []measure.HostClock, error)
-}
-
-// onHosts is the isolation of runs on other machines.
-const onHosts cluster.Isolation = "hosts"
-
-// isolation returns what separates the daemons of the live runs.
-func (l *Live) isolation() cluster.Isolation {
-	if l.Hosts != nil {
-		return onHosts
-	}
-	return l.Isolation
 }
 
 // MaxLiveRuns bounds the live runs of a policy on a cell.
@@ -62,18 +40,12 @@ func (l *Live) check(policies []string) error {
 	if l.Runs < 1 || l.Runs > MaxLiveRuns {
 		return fmt.Errorf("%d live runs are outside 1 to %d; nothing was run", l.Runs, MaxLiveRuns)
 	}
-	if l.Hosts != nil {
-		return nil
-	}
 	return l.Isolation.Check()
 }
 
 // checkClusters refuses runs, by policy and seed, whose clusters this machine cannot start:
 // [cluster.Start] would find them only after all simulations. The cells have the same clusters.
 func (l *Live) checkClusters(runs [][]experiment.Run) error {
-	if l.Hosts != nil {
-		return nil // the inventory has them
-	}
 	for _, seeds := range runs {
 		run := &seeds[0]
 		if !l.chosen(run.Policy) {
@@ -114,7 +86,7 @@ func (p *Prepared) live(ctx context.Context, c *Comparison, kept *Kept, notify f
 					return p.liveRun(ctx, &c.Cells[i].Cell.runs[k][0], progress)
 				}}
 				var err error
-				if s.file, err = kept.path(append(p.inputs("live", &c.Cells[i], k, 0), n, l.speedup(), l.place())...); err != nil {
+				if s.file, err = kept.path(append(p.inputs("live", &c.Cells[i], k, 0), n, l.speedup(), string(l.Isolation))...); err != nil {
 					return err
 				}
 				o, err := s.outcome(ctx)
@@ -146,7 +118,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notif
 		return nil, err
 	}
 	others := measure.WatchOthers()
-	m, clocks, err := p.plan.Live.run(ctx, run, w, func(at replay.Progress) { notify(at.Left) })
+	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{Isolation: p.plan.Live.Isolation, Progress: func(at replay.Progress) { notify(at.Left) }})
 	if err != nil {
 		return nil, err
 	}
@@ -154,26 +126,7 @@ func (p *Prepared) liveRun(ctx context.Context, simulated *experiment.Run, notif
 		return nil, fmt.Errorf("it was ended before its workload; %w", context.Cause(ctx))
 	}
 	result := run.Result(w, m.Outcome)
-	if result.Hosts = clocks; len(clocks) == 0 { // else the daemons are not on this machine
-		result.NoteOthers(others)
-	}
+	result.NoteOthers(others)
 	short, long := run.Completions(w, m.Outcome)
 	return &outcome{Result: &result, Curves: addCurves([2][]float64{}, short, long)}, nil
-}
-
-// run makes a run where the live runs are made.
-func (l *Live) run(ctx context.Context, run *experiment.Run, w *workload.Workload, progress func(replay.Progress)) (*replay.Measured, []measure.HostClock, error) {
-	if l.Hosts != nil {
-		return l.Hosts.Run(ctx, run, w, progress)
-	}
-	m, err := replay.OnNewCluster(ctx, run, w, replay.ClusterOptions{Isolation: l.Isolation, Progress: progress})
-	return m, nil, err
-}
-
-// place names where the live runs are made, for the names of the files that are kept.
-func (l *Live) place() string {
-	if l.Hosts != nil {
-		return l.Hosts.Name()
-	}
-	return string(l.Isolation)
 }

@@ -254,7 +254,7 @@ func (p *Prepared) manifest() Manifest {
 		Resample: b.Workload.Resample, WrongClass: b.Workload.WrongClass, Noise: b.Workload.Noise, Undeclared: b.Workload.Undeclared, Owners: b.Workload.Owners, Names: b.Workload.Names, Learned: b.Learned, Cells: p.cells,
 	}
 	if l := p.plan.Live; l != nil {
-		m.Speedup, m.Isolation, m.LivePolicies = l.speedup(), string(l.isolation()), l.Policies
+		m.Speedup, m.Isolation, m.LivePolicies = l.speedup(), string(l.Isolation), l.Policies
 	}
 	return m
 }

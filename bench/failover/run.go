@@ -12,9 +12,10 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/measure"
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 const (
@@ -77,7 +78,11 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 	}
 	if k.network {
 		if len(spec.Command) == 0 { // a process of a namespace is not started by this program itself
-			spec.Command = []string{self}
+			program, err := product.Program()
+			if err != nil {
+				return nil, err
+			}
+			spec.Command = []string{program}
 		}
 		if w.net, err = network.New(1 + natsServers + masters + frontends + nodes); err != nil {
 			return nil, err

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -23,10 +21,6 @@ type options struct {
 	ansible  string
 	must     bool
 	keep     bool
-	replay   bool
-	spark    string
-	trace    string
-	speedup  float64
 }
 
 // leastHosts are one with a master, a frontend and a NATS server, and two nodes: one is replaced.
@@ -41,10 +35,6 @@ func main() {
 	flag.StringVar(&o.ansible, "ansible", "", "ansible-playbook, which installs in place of 'pigeon cluster apply'")
 	flag.BoolVar(&o.must, "must", false, "end with status 1 where this machine cannot make hosts")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder, with logs")
-	flag.BoolVar(&o.replay, "replay", false, "only 'pigeon replay --hosts'")
-	flag.StringVar(&o.spark, "spark", "", "only 'pigeon replay --via spark --hosts', by the Spark in this folder")
-	flag.StringVar(&o.trace, "trace", "", "only the paper's experiment with this trace, or gen:ec2 where there is no such file, beside the simulator")
-	flag.Float64Var(&o.speedup, "speedup", 1, "of that: divide arrivals and durations by this")
 	flag.Parse()
 	if o.hosts < leastHosts || o.hosts > mostHosts {
 		fmt.Fprintf(os.Stderr, "testbed: %d hosts; use %d to %d\n", o.hosts, leastHosts, mostHosts)
@@ -68,11 +58,6 @@ func main() {
 
 // onBed makes the bed, has all steps done there and removes it.
 func onBed(ctx context.Context, o options) (err error) {
-	if o.trace != "" {
-		if o.trace, err = traceOr(o.trace); err != nil {
-			return err
-		}
-	}
 	program, err := filepath.Abs(o.program)
 	if err != nil {
 		return err
@@ -102,19 +87,4 @@ func onBed(ctx context.Context, o options) (err error) {
 	}
 	fmt.Fprintf(os.Stdout, "%d hosts as network namespaces, %v delay a packet: made in %.1f s\n", o.hosts, b.delay, time.Since(began).Seconds())
 	return s.all(ctx)
-}
-
-// generated resembles the published trace that is not there.
-const generated = "gen:ec2,burst=true,load=0.90"
-
-// traceOr returns a trace by its whole path, or a generator where it is not there.
-func traceOr(name string) (string, error) {
-	if strings.HasPrefix(name, "gen:") {
-		return name, nil
-	}
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(os.Stdout, "%s is not there; %s takes its place\n", name, generated)
-		return generated, nil
-	}
-	return filepath.Abs(name)
 }

@@ -118,14 +118,7 @@ func (s *steps) cluster(ctx context.Context, verb string, args ...string) (map[s
 }
 
 func (s *steps) all(ctx context.Context) error {
-	list := []func(context.Context) error{s.install, s.again, s.upgrade, s.replace, s.remove, s.replays}
-	switch {
-	case s.opts.trace != "":
-		list = []func(context.Context) error{s.figure}
-	case s.opts.replay || s.opts.spark != "":
-		list = []func(context.Context) error{s.replays}
-	}
-	for _, step := range list {
+	for _, step := range []func(context.Context) error{s.install, s.again, s.upgrade, s.replace, s.remove} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
@@ -262,7 +263,7 @@ not have, go test -bench measures: make bench does both.`,
 	runs := cmd.Flags().Int("runs", 5, "of every measure")
 	only := cmd.Flags().String("only", "", "measures whose name holds this")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkRuns(*runs); err != nil {
+		if err := simulation.CheckRuns(*runs); err != nil {
 			return cli.AsUsageError(err)
 		}
 		measures := slices.DeleteFunc(launch.Measures(), func(m launch.Measure) bool { return !strings.Contains(m.Name, *only) })

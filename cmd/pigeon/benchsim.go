@@ -7,6 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/speed"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +22,7 @@ func benchSim() *cobra.Command {
 	traces := cmd.Flags().String("traces", ".", "folder of ngo_90.tr and goog_sub.tr")
 	runs := cmd.Flags().Int("runs", 3, "runs of each; the median counts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkRuns(*runs); err != nil {
+		if err := simulation.CheckRuns(*runs); err != nil {
 			return cli.AsUsageError(err)
 		}
 		measures, err := speed.Measures(*traces)

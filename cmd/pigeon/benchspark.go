@@ -9,6 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/bench/spark"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/spf13/cobra"
 )
 
@@ -85,10 +86,9 @@ func checkBenchSpark(o *spark.Options) error {
 
 // findBenchSpark finds the Spark, the plugin and the Java that are measured.
 func findBenchSpark(cmd *cobra.Command, o *spark.Options) (err error) {
-	env := processEnvironment()
-	if o.Home, err = findSpark(cmd.Context(), env); err != nil {
+	if o.Home, err = sparkhome.Runnable(cmd.Context(), os.Getenv); err != nil {
 		return err
 	}
-	o.Jar, _, err = findPlugin(o.Home, env)
+	o.Jar, _, err = sparkhome.Plugin(o.Home, os.Getenv)
 	return err
 }

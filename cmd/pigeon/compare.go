@@ -14,6 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/compare"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -21,7 +22,7 @@ import (
 
 // compareFlags are those of "pigeon compare" beyond the workload and the cluster.
 type compareFlags struct {
-	*experimentFlags
+	*simulation.Flags
 	policies, traces []string
 	loads            []float64
 	delay            time.Duration
@@ -31,7 +32,6 @@ type compareFlags struct {
 	liveRuns         int
 	speedup          float64
 	isolation        string
-	hosts            *hostFlags
 }
 
 func compareCommand() *cobra.Command {
@@ -47,13 +47,12 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 		Example: `  pigeon compare --loads 0.5,0.7,0.9 --seeds 5            every policy but static and random, a generated workload
   pigeon compare --policies pigeon,pigeon:weight=20 --traces a.tr,b.tr --out out/weight
   pigeon compare --policies pigeon --traces a.tr --live --speedup 10
-  pigeon compare --policies pigeon,hawk --traces a.tr --live --hosts inventory.yaml   on other machines, over ssh
   pigeon compare results out/ec2 out/weight > results.md  one page of several comparisons`,
 		Args: cli.FlagsOnly,
 	}
 	output := cli.AddOutputFlag(cmd)
 	fs := cmd.Flags()
-	f := &compareFlags{experimentFlags: addExperimentFlags(fs)}
+	f := &compareFlags{Flags: simulation.AddFlags(fs)}
 	fs.StringArrayVar(&f.policies, "policies", nil, "NAME[:key=value,...],NAME,...; the others are compared with the first (default: all but static and random)")
 	fs.StringArrayVar(&f.traces, "traces", nil, "files or gen:NAME[,key=value...], with commas between")
 	fs.Float64SliceVar(&f.loads, "loads", nil, "loads to rescale every trace to, with commas between (default: as in the file)")
@@ -64,11 +63,8 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 	fs.IntVar(&f.liveRuns, "live-runs", 1, "live runs of each policy, trace and load")
 	fs.Float64Var(&f.speedup, "speedup", 1, "live: divide arrivals and durations by this; results are multiplied back")
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "live: goroutine or process, as of pigeon replay")
-	f.hosts = addHostFlags(fs)
-	fs.StringVar(&f.hosts.file, "hosts", "", "live: host inventory, as of pigeon replay: a cluster on its hosts for each run")
 	fs.Lookup("trace").Hidden, fs.Lookup("policy").Hidden = true, true // the lists are clearer here
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		f.hosts.said = cmd.ErrOrStderr()
 		plan, err := f.plan()
 		if err != nil {
 			return cli.AsUsageError(err)
@@ -87,16 +83,13 @@ ended are kept in the folder: after Ctrl-C the same command goes on from them.`,
 }
 
 func (f *compareFlags) plan() (*compare.Plan, error) {
-	if err := f.hosts.adopt(f.experimentFlags); err != nil {
-		return nil, err
-	}
-	d, err := f.description()
+	d, err := f.Description()
 	if err != nil {
 		return nil, err
 	}
 	p := &compare.Plan{Base: d, Loads: f.loads, Delay: f.delay, Policies: list(f.policies), Traces: list(f.traces)}
 	if len(p.Policies) == 0 {
-		if p.Policies = d.Policies; !f.flags.Changed("policy") {
+		if p.Policies = d.Policies; !f.Set.Changed("policy") {
 			p.Policies = policy.Compared()
 		}
 	}
@@ -104,32 +97,24 @@ func (f *compareFlags) plan() (*compare.Plan, error) {
 		p.Traces = []string{d.Trace}
 	}
 	switch {
-	case f.flags.Changed("policies") && f.flags.Changed("policy") || f.flags.Changed("traces") && f.flags.Changed("trace"):
+	case f.Set.Changed("policies") && f.Set.Changed("policy") || f.Set.Changed("traces") && f.Set.Changed("trace"):
 		return nil, fmt.Errorf("--policy or --trace is set with --policies or --traces; nothing was run; name all in the list")
-	case len(f.loads) > 0 && f.flags.Changed("load"):
+	case len(f.loads) > 0 && f.Set.Changed("load"):
 		return nil, fmt.Errorf("--load %v is set with --loads; nothing was run; name it in --loads", d.Workload.Load)
 	}
-	if err := cmp.Or(checkDelay(f.delay), checkSpeedup(f.speedup)); err != nil {
+	if err := cmp.Or(simulation.CheckDelay(f.delay), simulation.CheckSpeedup(f.speedup)); err != nil {
 		return nil, err
 	}
 	if !f.live {
-		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation", "hosts"} {
-			if f.flags.Changed(flag) {
+		for _, flag := range []string{"live-policies", "live-runs", "speedup", "isolation"} {
+			if f.Set.Changed(flag) {
 				return nil, fmt.Errorf("--%s applies to live runs only; nothing was run; add --live, or leave it out", flag)
 			}
 		}
 		return p, nil
 	}
 	p.Live = &compare.Live{Policies: list(f.livePolicies), Runs: f.liveRuns, Speedup: f.speedup, Isolation: local.Isolation(f.isolation)}
-	if f.hosts.inventory == nil {
-		return p, nil
-	}
-	p.Live.Hosts = f.hosts
-	chosen := p.Live.Policies
-	if len(chosen) == 0 {
-		chosen = p.Policies
-	}
-	return p, f.hosts.checkPolicies(d, chosen)
+	return p, nil
 }
 
 // list splits values at commas, except between the parameters of one value:
@@ -178,7 +163,7 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output c
 	if err := c.Records(func(r compare.Record) error {
 		if !warned[r.Trace] {
 			warned[r.Trace] = true
-			warnNoShortJob(cmd.ErrOrStderr(), &r.Result, f.workload.cutoff)
+			simulation.WarnNoShortJob(cmd.ErrOrStderr(), &r.Result, f.Workload.Cutoff)
 		}
 		if line := r.AboutOthers(); line != "" {
 			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s live on %s: %s\n", r.Policy, r.Trace, line)
@@ -227,7 +212,7 @@ func commandLine(cmd *cobra.Command) []string {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch v := f.Value.(type) {
 		case pflag.SliceValue:
-			if f.Name == shareFlag { // a value contains commas
+			if f.Name == simulation.ShareFlag { // a value contains commas
 				for _, s := range v.GetSlice() {
 					words = append(words, "--"+f.Name, s)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -30,7 +31,7 @@ runs.`,
 	cmd.Flags().DurationVar(&o.Window, "window", 30*time.Second, "time in which shares are measured")
 	cmd.Flags().StringVar(&o.Policy, "policy", "pigeon", "NAME[:key=value,...]")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := checkRuns(o.Runs); err != nil {
+		if err := simulation.CheckRuns(o.Runs); err != nil {
 			return cli.AsUsageError(err)
 		}
 		if o.Window < time.Second || o.Window > time.Hour {

@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
@@ -18,11 +17,10 @@ import (
 
 // replayFlags are those of "pigeon replay" beyond the workload and the cluster.
 type replayFlags struct {
-	*experimentFlags
+	*simulation.Flags
 	isolation string
 	via       string
 	spark     *sparkReplayFlags
-	hosts     *hostFlags
 	frontends []string
 	speedup   float64
 	history   string
@@ -41,8 +39,7 @@ func replayCommand() *cobra.Command {
 		Short:   "Run a workload live, in real time, and measure it as sim does",
 		Long: `Starts a cluster on this machine (or uses a running one), submits every job of
 the workload when it is due, with sleeping tasks, and prints what pigeon sim prints.
-With --via spark the jobs are those of Spark applications (see docs/spark.md), with --hosts the
-cluster is started on the hosts of an inventory and removed afterwards (docs/researchers.md).
+With --via spark the jobs are those of Spark applications (see docs/spark.md).
 Ctrl-C ends it cleanly and prints what was measured until then.`,
 		Example: `  pigeon replay --demo                               a quarter of a minute, with a plot
   pigeon replay --trace jobs.tr --speedup 10 -o json
@@ -50,17 +47,15 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
   pigeon replay --trace jobs.tr --policy hawk        another policy, with its one master
   pigeon replay --jobs 500 --frontend 127.0.0.1:20503
   pigeon replay --trace jobs.tr --runs 3 --compare-sim --out out/jobs
-  pigeon replay --hosts inventory.yaml --trace jobs.tr --compare-sim   on other machines, over ssh
   pigeon replay --via spark --drivers 3 --workers 8 --groups 2 --jobs 200   Spark jobs of three applications`,
 		Args: cli.FlagsOnly,
 	}
 	output := cli.AddOutputFlag(cmd)
 	fs := cmd.Flags()
-	f := &replayFlags{experimentFlags: addExperimentFlags(fs)}
+	f := &replayFlags{Flags: simulation.AddFlags(fs)}
 	fs.StringVar(&f.via, "via", viaThrift, "thrift: this program submits the jobs; spark: Spark applications run them")
 	f.spark = addSparkReplayFlags(fs)
-	f.hosts = addHostFlags(fs)
-	fs.StringSliceVar(&f.spark.hosts, "hosts", nil, "host inventory: run on a cluster that is started on its hosts over ssh and removed afterwards; via spark, also names of hosts, to start the drivers there in turn, with --frontend")
+	fs.StringSliceVar(&f.spark.hosts, "hosts", nil, "via spark: names of hosts, to start the drivers there in turn over ssh, with --frontend")
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each, every node on 127.0.<group>.<node>")
 	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")
@@ -91,10 +86,7 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 // check returns the runs that the flags ask for; its refusals are wrong use, but that a running
 // cluster does not answer is a failure.
 func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
-	err := cmp.Or(local.Isolation(f.isolation).Check(), checkSpeedup(f.speedup), checkRuns(f.runs), checkDelay(f.delay))
-	if err == nil {
-		err = f.takeHosts()
-	}
+	err := cmp.Or(local.Isolation(f.isolation).Check(), simulation.CheckSpeedup(f.speedup), simulation.CheckRuns(f.runs), simulation.CheckDelay(f.delay))
 	if err == nil {
 		err = f.checkVia(cmd.Context())
 	}
@@ -109,21 +101,19 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 			return nil, err
 		}
 	}
-	f.workload.options.Speedup = f.speedup
-	runs, err := f.experimentFlags.runs()
+	f.Workload.Options.Speedup = f.speedup
+	runs, err := f.Flags.Runs()
 	if err != nil {
 		return nil, err
 	}
 	if f.history != "" && (len(runs)*f.runs > 1 || len(f.frontends) > 0 && f.via != viaSpark) {
 		return nil, cli.AsUsageError(fmt.Errorf("--history %s is written by one run on a cluster of its own; leave --runs, --seeds and --frontend out", f.history))
 	}
-	if err := cmp.Or(f.checkOut(len(runs)), checkOutput("--history", f.history, f.desc.Trace)); err != nil {
+	if err := cmp.Or(f.checkOut(len(runs)), simulation.CheckOutput("--history", f.history, f.Desc.Trace)); err != nil {
 		return nil, cli.AsUsageError(err)
 	}
 	if f.via == viaSpark {
 		err = f.spark.checkRuns(cmd.Context(), f, runs)
-	} else {
-		err = f.hosts.check(runs)
 	}
 	return runs, cli.AsUsageError(err)
 }
@@ -149,7 +139,7 @@ func (f *replayFlags) checkVia(ctx context.Context) error {
 		return f.spark.check(ctx, f)
 	case viaThrift:
 		for _, flag := range sparkReplayOnly {
-			if f.flags.Changed(flag) {
+			if f.Set.Changed(flag) {
 				return fmt.Errorf("--%s is of Spark applications; add --via spark, or leave it out", flag)
 			}
 		}
@@ -158,31 +148,10 @@ func (f *replayFlags) checkVia(ctx context.Context) error {
 	return fmt.Errorf("--via %q does not exist; use %s or %s", f.via, viaThrift, viaSpark)
 }
 
-// takeHosts gives the value of --hosts, which Spark's drivers have for names of hosts, its meaning.
-func (f *replayFlags) takeHosts() error {
-	list := f.spark.hosts
-	if f.via == viaSpark && !slices.ContainsFunc(list, isInventory) {
-		return nil
-	}
-	if len(list) > 1 {
-		return fmt.Errorf("--hosts names %d files; nothing was run; name one host inventory (names of hosts are for --via %s)", len(list), viaSpark)
-	}
-	if len(list) == 1 {
-		f.hosts.file, f.spark.hosts = list[0], nil
-	}
-	return f.hosts.adopt(f.experimentFlags)
-}
-
-// isInventory reports whether --hosts of Spark's drivers names the file of an inventory.
-func isInventory(name string) bool {
-	ext := filepath.Ext(name)
-	return ext == ".yaml" || ext == ".yml"
-}
-
 // checkShares refuses shares of a cluster that has its own.
 func (f *replayFlags) checkShares() error {
-	for _, flag := range []string{shareFlag, "half-life", "owners-file"} {
-		if f.flags.Changed(flag) {
+	for _, flag := range []string{simulation.ShareFlag, "half-life", "owners-file"} {
+		if f.Set.Changed(flag) {
 			return fmt.Errorf("--%s applies to clusters that are started here, and --frontend names a running one; nothing was run; leave it out, or set the shares in the configuration of that cluster's masters (docs/shares.md)", flag)
 		}
 	}
@@ -195,7 +164,7 @@ func (f *replayFlags) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.sizes, f.desc.Frontends = sizes, len(f.frontends)
+	f.Sizes, f.Desc.Frontends = sizes, len(f.frontends)
 	return nil
 }
 

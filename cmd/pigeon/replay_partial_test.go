@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/agreement"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func TestPartialReplayBesideItsSimulation(t *testing.T) {
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
 		s := &replayShow{
-			cmd: cmd, flags: &replayFlags{experimentFlags: &experimentFlags{}, compare: true, demo: true, speedup: 7},
+			cmd: cmd, flags: &replayFlags{Flags: &simulation.Flags{}, compare: true, demo: true, speedup: 7},
 			used: local.Usage{Usage: childproc.Usage{CPU: 1500 * time.Millisecond}},
 		}
 		live := measure.Result{Jobs: 20, Tasks: 400, Completed: 5, Live: &measure.Live{CPUPerTask: 0.01}, Partial: partial}

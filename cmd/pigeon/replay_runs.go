@@ -16,6 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
@@ -32,12 +33,12 @@ type replayShow struct {
 
 func (s *replayShow) all(runs []experiment.Run) (err error) {
 	f := s.flags
-	files, err := openFiles(f.history)
+	files, err := simulation.OpenFiles(f.history)
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
 	defer func() {
-		if closed := files.close(); err == nil && closed != nil { // an earlier error is what happened first
+		if closed := files.Close(); err == nil && closed != nil { // an earlier error is what happened first
 			err = fmt.Errorf("--history: %w; make room on the disk and run the replay again", closed)
 		}
 	}()
@@ -83,26 +84,22 @@ func (s *replayShow) all(runs []experiment.Run) (err error) {
 }
 
 // one makes one live run and prints its result.
-func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *agreement.Agreement, files outputFiles) (partial bool, err error) {
+func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *agreement.Agreement, files simulation.OutputFiles) (partial bool, err error) {
 	f := s.flags
 	s.announce(run, w, k)
 	others := measure.WatchOthers()
-	got, clocks, err := s.live(run, w)
+	got, err := s.live(run, w)
 	if err != nil {
 		return false, err
 	}
-	if dst := files.writer(0); dst != nil {
+	if dst := files.Writer(0); dst != nil {
 		if err := replay.WriteHistory(dst, got.Events); err != nil {
 			return false, err
 		}
 	}
 	s.progress.Clear()
 	result := run.Result(w, got.Outcome)
-	result.Hosts = clocks
-	if line := result.AboutClocks(); line != "" {
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
-	}
-	if len(f.frontends) == 0 && len(clocks) == 0 { // the daemons of another cluster are not of this program
+	if len(f.frontends) == 0 { // the daemons of another cluster are not of this program
 		result.NoteOthers(others)
 	}
 	if line := result.AboutOthers(); line != "" {
@@ -117,36 +114,32 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ag
 	a.Live, s.used = append(a.Live, result), got.Usage
 	short, long := run.Completions(w, got.Outcome)
 	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
-	warnNoShortJob(s.cmd.ErrOrStderr(), &result, run.Description.Cutoff)
+	simulation.WarnNoShortJob(s.cmd.ErrOrStderr(), &result, run.Description.Cutoff)
 	if s.output == cli.OutputJSON {
 		return result.Partial, cli.WriteJSON(s.cmd.OutOrStdout(), result)
 	}
 	if f.demo {
 		return result.Partial, nil // demoEnd follows
 	}
-	return result.Partial, printResults(s.cmd.OutOrStdout(), []measure.Result{result})
+	return result.Partial, simulation.PrintResults(s.cmd.OutOrStdout(), []measure.Result{result})
 }
 
 // live makes the run. Only a new cluster has events, unless Spark's drivers report
-// them; only hosts have clocks.
-func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (m *replay.Measured, clocks []measure.HostClock, err error) {
+// them.
+func (s *replayShow) live(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
 	f := s.flags
 	switch {
 	case f.via == viaSpark:
 		return s.viaSpark(run, w)
-	case f.hosts.inventory != nil:
-		f.hosts.said = s.cmd.ErrOrStderr()
-		return f.hosts.Run(s.cmd.Context(), run, w, s.draw)
 	case len(f.frontends) == 0:
-		m, err = replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
-		return m, nil, err
+		return replay.OnNewCluster(s.cmd.Context(), run, w, replay.ClusterOptions{Isolation: local.Isolation(f.isolation), Progress: s.draw})
 	}
 	r, err := replay.Run(s.cmd.Context(), w, replay.Options{Frontends: f.frontends, Progress: s.draw})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	replay.Unmeasured(r.Outcome, w)
-	return &replay.Measured{Replayed: *r}, nil, nil
+	return &replay.Measured{Replayed: *r}, nil
 }
 
 // announce prints what begins, on a terminal.
@@ -235,16 +228,16 @@ const (
 
 func (f *replayFlags) setDemo() {
 	for flag, set := range map[string]func(){
-		"trace":   func() { f.desc.Trace = demoTrace },
+		"trace":   func() { f.Desc.Trace = demoTrace },
 		"speedup": func() { f.speedup = demoSpeedup },
 		"out":     func() { f.out = filepath.Join("out", "run") },
 	} {
-		if !f.flags.Changed(flag) {
+		if !f.Set.Changed(flag) {
 			set()
 		}
 	}
 	f.compare = true
-	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.desc.Trace)
+	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.Desc.Trace)
 }
 
 // demoEnd prints what was measured and what to try next.
@@ -267,6 +260,6 @@ Try next:
   bin/pigeon dev                                 a cluster to submit jobs to
   bin/pigeon replay --load 0.5 --speedup 20      less load, faster
 `, l.Jobs, l.Tasks, l.Workers, l.Completed, l.Failed, f.speedup, 100*float64(l.Load), 100*float64(l.Short.Unqueued),
-		f.desc.Frontends, l.Groups, l.Workers, s.used.CPU.Seconds(), float64(l.Wall), runtime.NumCPU(), svg)
+		f.Desc.Frontends, l.Groups, l.Workers, s.used.CPU.Seconds(), float64(l.Wall), runtime.NumCPU(), svg)
 	return err
 }

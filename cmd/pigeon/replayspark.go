@@ -3,18 +3,19 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
 	"github.com/pigeon-sched/pigeon/internal/workload"
@@ -61,10 +62,8 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 		return &api.Error{Problem: api.Invalid, What: what, Subject: flag, Tried: tried, Next: next}
 	}
 	switch {
-	case f.hosts.inventory != nil && (s.master != "" || s.slots != 0):
-		return refuse("--hosts", "it does not go with --master or --slots: the inventory has the nodes and their slots", "leave them out")
 	case len(s.hosts) > 0 && len(f.frontends) == 0:
-		return refuse("--hosts", "drivers on other hosts need a cluster that they reach", "start one and name it by --frontend, or name a host inventory (a file .yaml or .yml)")
+		return refuse("--hosts", "drivers on other hosts need a cluster that they reach", "start one and name it by --frontend")
 	case s.master != "" && (len(f.frontends) > 0 || len(s.hosts) > 0 || f.compare || s.slots != 0):
 		return refuse("--master "+s.master, "it does not go with --frontend, --hosts, --slots or --compare-sim", "leave them out; a Pigeon is named by --frontend")
 	case arguments.IsPigeon(arguments.Translate(s.master)):
@@ -86,11 +85,8 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 	if err := s.options.Check(workload.MaxJobs); err != nil {
 		return err
 	}
-	if f.hosts.inventory != nil {
-		return nil // programs are on the hosts, which runSpark finds
-	}
-	if len(f.frontends) == 0 && !f.flags.Changed("frontends") {
-		f.desc.Frontends = s.drivers // each driver is the application of one
+	if len(f.frontends) == 0 && !f.Set.Changed("frontends") {
+		f.Desc.Frontends = s.drivers // each driver is the application of one
 	}
 	return s.findPrograms(ctx)
 }
@@ -116,17 +112,19 @@ func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
 
 // sparkHere returns what starts drivers by the Spark of this machine, and the plugin's jar.
 func sparkHere(ctx context.Context) (p sparkreplay.Program, jar string, err error) {
-	env := processEnvironment()
-	home, err := findSpark(ctx, env)
+	home, err := sparkhome.Runnable(ctx, os.Getenv)
 	if err != nil {
 		return p, "", err
 	}
-	jar, program, err := findPlugin(home, env)
+	jar, _, err = sparkhome.Plugin(home, os.Getenv)
 	if err != nil {
 		return p, "", err
 	}
-	env.set("SPARK_HOME", home.Dir)
-	env.set(sparkhome.JarVariable, jar)
+	program, err := product.Program()
+	if err != nil {
+		return p, "", err
+	}
+	env := append(os.Environ(), "SPARK_HOME="+home.Dir, sparkhome.JarVariable+"="+jar) // the last one of a name counts
 	return sparkreplay.Program{Place: "this machine", Argv: []string{program, "spark", "submit"}, Env: env}, jar, nil
 }
 
@@ -145,10 +143,6 @@ func (s *sparkReplayFlags) checkRuns(ctx context.Context, f *replayFlags, runs [
 	case len(f.frontends) > 0:
 		s.options.Master = func(k int) string { return sparkreplay.Rotated(f.frontends, k) }
 		if s.options.Executors, err = nodesUp(ctx, f.frontends); err != nil {
-			return err
-		}
-	case f.hosts.inventory != nil:
-		if err := f.hosts.check(runs); err != nil {
 			return err
 		}
 	default:
@@ -175,7 +169,7 @@ func (s *sparkReplayFlags) instances() (n int, ok bool) {
 
 // nodesUp counts the live nodes, each of which has an executor of every driver.
 func nodesUp(ctx context.Context, addresses []string) (up int, err error) {
-	c, err := dialCluster(frontends.Options{Addresses: addresses, Timeout: 10 * time.Second})
+	c, err := frontends.New(frontends.Options{Addresses: addresses, Timeout: 10 * time.Second})
 	if err != nil {
 		return 0, err
 	}
@@ -202,8 +196,8 @@ func (s *sparkReplayFlags) where(cluster string) string {
 	return fmt.Sprintf("by %d Spark drivers %s", s.drivers, cluster)
 }
 
-// viaSpark makes one live run through Spark. Only hosts have clocks.
-func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (m *replay.Measured, clocks []measure.HostClock, err error) {
+// viaSpark makes one live run through Spark.
+func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (*replay.Measured, error) {
 	f := s.flags
 	o := f.spark.options
 	o.Progress = s.draw
@@ -214,16 +208,12 @@ func (s *replayShow) viaSpark(run *experiment.Run, w *workload.Workload) (m *rep
 		s.progress.Clear()
 		fmt.Fprintln(s.cmd.ErrOrStderr(), err)
 	}
-	switch {
-	case f.hosts.inventory != nil:
-		f.hosts.said = s.cmd.ErrOrStderr()
-		return f.hosts.runSpark(s.cmd.Context(), run, w, f.spark.remote, o)
-	case o.Master == nil:
-		m, err = sparkreplay.OnNewCluster(s.cmd.Context(), run, w, sparkreplay.ClusterOptions{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
-		return m, nil, err
+	if o.Master == nil {
+		return sparkreplay.OnNewCluster(s.cmd.Context(), run, w, sparkreplay.ClusterOptions{Isolation: local.Isolation(f.isolation), Slots: f.spark.slots}, o)
 	}
-	if m, err = sparkreplay.Run(s.cmd.Context(), w, o); err == nil {
+	m, err := sparkreplay.Run(s.cmd.Context(), w, o)
+	if err == nil {
 		replay.Unmeasured(m.Outcome, w)
 	}
-	return m, nil, err
+	return m, err
 }

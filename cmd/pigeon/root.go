@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 
 	"github.com/spf13/cobra"
 )
@@ -34,7 +35,7 @@ func verbs(roles []role) []*cobra.Command {
 		eventsCommand(),
 		cancelCommand(),
 		sparkCommand(),
-		simCommand(),
+		simulation.Command(),
 		replayCommand(),
 		compareCommand(),
 		modelCommand(),

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
@@ -114,21 +115,21 @@ func TestSimShowsViolations(t *testing.T) {
 	cmd, out := &cobra.Command{}, &strings.Builder{}
 	cmd.SetOut(out)
 	cmd.SetContext(t.Context())
-	e, flags := addExperimentFlags(cmd.Flags()), addFaultFlags(cmd.Flags())
+	e, flags := simulation.AddFlags(cmd.Flags()), simulation.AddFaultFlags(cmd.Flags())
 	if err := cmd.Flags().Parse(strings.Fields("--faults 1 --policy hawk --workers 12 --jobs 20 --fault-time 5s")); err != nil {
 		t.Fatal(err)
 	}
-	flags.simulate = func(r *experiment.Run, ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
+	flags.Simulate = func(r *experiment.Run, ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
 		report, _, _, err := r.SimulateFaults(ctx, w, delay, f)
 		report.Checks[0].Violated = fmt.Errorf("job %s was lost", sched.NewJobID("frontend-0", "10"))
 		f.Only = []int{3, 5}
 		return report, f, 4, err
 	}
-	runs, err := e.runs()
+	runs, err := e.Runs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = simulateFaults(cmd, runs, time.Millisecond, flags)
+	err = simulation.SimulateFaults(cmd, runs, time.Millisecond, flags)
 	if err == nil || !strings.Contains(err.Error(), "seed 1") {
 		t.Errorf("the error is %v", err)
 	}
@@ -142,12 +143,12 @@ func TestSimShowsViolations(t *testing.T) {
 // The command of a violation can be pasted into a shell, whatever the names of its files are.
 func TestFaultCommandIsOfAShell(t *testing.T) {
 	cmd := &cobra.Command{}
-	e := addExperimentFlags(cmd.Flags())
-	addFaultFlags(cmd.Flags())
+	e := simulation.AddFlags(cmd.Flags())
+	simulation.AddFaultFlags(cmd.Flags())
 	if err := cmd.Flags().Parse([]string{"--faults", "1", "--trace", "my jobs/$x's.tr", "--share", "team a/bob=2,max=0.5", "--group-sizes", "6,4"}); err != nil {
 		t.Fatal(err)
 	}
-	got := faultCommand(cmd.Flags(), &experiment.Run{Description: &e.desc, Policy: "pigeon:weight=2"}, &sim.Faults{Seed: 1, Kinds: sim.CrashNode}, 3)
+	got := simulation.FaultCommand(cmd.Flags(), &experiment.Run{Description: &e.Desc, Policy: "pigeon:weight=2"}, &sim.Faults{Seed: 1, Kinds: sim.CrashNode}, 3)
 	out, err := exec.Command("sh", "-c", `pigeon() { printf '%s\n' "$@"; }; `+got).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -164,24 +165,24 @@ func TestSimShowsViolationsWithoutAFault(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetOut(io.Discard)
 	cmd.SetContext(t.Context())
-	e, flags := addExperimentFlags(cmd.Flags()), addFaultFlags(cmd.Flags())
+	e, flags := simulation.AddFlags(cmd.Flags()), simulation.AddFaultFlags(cmd.Flags())
 	if err := cmd.Flags().Parse(strings.Fields("--faults 1 --policy hawk --policy kairos --workers 12 --jobs 20 --fault-time 5s --only-faults 99999")); err != nil {
 		t.Fatal(err)
 	}
-	runs, err := e.runs()
+	runs, err := e.Runs()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for violates, want := range map[string]string{"hawk": "1 of 2 runs violate", "kairos": "1 of 2 runs violate", "": "no fault of the number 99999"} {
 		ran := 0
-		flags.simulate = func(r *experiment.Run, ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
+		flags.Simulate = func(r *experiment.Run, ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (*sim.Report, sim.Faults, int, error) {
 			report, _, _, err := r.SimulateFaults(ctx, w, delay, f)
 			if ran++; r.Policy == violates {
 				report.Checks[0].Violated = errors.New("a job was lost")
 			}
 			return report, f, 4, err
 		}
-		err := simulateFaults(cmd, runs, time.Millisecond, flags)
+		err := simulation.SimulateFaults(cmd, runs, time.Millisecond, flags)
 		if _, wrong := errors.AsType[cli.UsageError](err); err == nil || !strings.Contains(err.Error(), want) || wrong != (violates == "") || ran != 2 {
 			t.Errorf("%q violates: %d runs, %v", violates, ran, err)
 		}

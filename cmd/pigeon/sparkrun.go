@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -38,7 +36,7 @@ func (l *sparkLaunch) exec() error {
 // prepareSpark decides everything about the run of a program of Spark.
 func prepareSpark(cmd *cobra.Command, p sparkProgram, line *arguments.Line) (*sparkLaunch, error) {
 	env := processEnvironment()
-	home, err := findSpark(cmd.Context(), env)
+	home, err := sparkhome.Runnable(cmd.Context(), env.get)
 	if err != nil {
 		return nil, err
 	}
@@ -55,28 +53,6 @@ func prepareSpark(cmd *cobra.Command, p sparkProgram, line *arguments.Line) (*sp
 	}
 	l.args = line.Args()
 	return l, nil
-}
-
-// findSpark returns the Spark of an environment, whose Java can run it.
-func findSpark(ctx context.Context, env environment) (sparkhome.Home, error) {
-	places := sparkhome.Machine(env.get)
-	home, err := sparkhome.Find(ctx, places)
-	if err == nil {
-		err = sparkhome.CheckJava(places)
-	}
-	return home, err
-}
-
-// findPlugin returns the jar of the plugin for a Spark, and the path of this program.
-func findPlugin(home sparkhome.Home, env environment) (jar, program string, err error) {
-	if program, err = os.Executable(); err != nil {
-		return "", "", fmt.Errorf("the folder of this program is not known: %w", err)
-	}
-	if target, err := filepath.EvalSymlinks(program); err == nil {
-		program = target
-	}
-	jar, err = sparkhome.FindJar(home, env.get, program)
-	return jar, program, err
 }
 
 // forCluster completes the command line for Pigeon, unless it names another kind of master.
@@ -164,7 +140,7 @@ func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *arguments.Line, prope
 	if slices.ContainsFunc(line.Jars(properties), sparkhome.IsPluginJar) || home.HasPlugin() {
 		return nil
 	}
-	jar, _, err := findPlugin(home, l.env)
+	jar, _, err := sparkhome.Plugin(home, l.env.get)
 	if err != nil {
 		return err
 	}

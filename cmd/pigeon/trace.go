@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/pigeon-sched/pigeon/internal/workload"
@@ -46,13 +47,13 @@ func traceInspect() *cobra.Command {
 		Args: oneTrace,
 	}
 	output := cli.AddOutputFlag(cmd)
-	flags := addWorkloadFlags(cmd.Flags())
+	flags := simulation.AddWorkloadFlags(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		w, err := flags.open(args[0])
+		w, err := flags.Open(args[0])
 		if err != nil {
 			return err
 		}
-		s := summarize(w, flags.options.Workers, flags.cutoff)
+		s := summarize(w, flags.Options.Workers, flags.Cutoff)
 		if *output == cli.OutputJSON {
 			return cli.WriteJSON(cmd.OutOrStdout(), s)
 		}
@@ -76,10 +77,10 @@ func traceConvert() *cobra.Command {
   pigeon trace convert jobs.tr --resample 5000 --load 0.8 > steady.tr`,
 		Args: oneTrace,
 	}
-	flags := addWorkloadFlags(cmd.Flags())
+	flags := simulation.AddWorkloadFlags(cmd.Flags())
 	to := cmd.Flags().String("to", "-", "file to write, - for standard output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		w, err := flags.open(args[0])
+		w, err := flags.Open(args[0])
 		if err != nil {
 			return err
 		}

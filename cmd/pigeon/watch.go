@@ -12,6 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/watch"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/spf13/cobra"
 )
 
@@ -46,7 +47,7 @@ class, where tasks wait, and a slider for time. Several histories play side by s
 	fs.DurationVar(&f.until, "until", 0, "end the picture at this time (0 = with the history)")
 	fs.StringVar(&f.queues, "queues", "", "where tasks wait, group or worker (default: as in the history; of a live one, group)")
 	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
-		if err := cmp.Or(f.check(len(paths)), checkOutput("--out", f.out, paths...)); err != nil {
+		if err := cmp.Or(f.check(len(paths)), simulation.CheckOutput("--out", f.out, paths...)); err != nil {
 			return cli.AsUsageError(err)
 		}
 		var all []*watch.Recording
@@ -75,7 +76,7 @@ func (f *watchFlags) check(histories int) error {
 	case len(f.titles) > 0 && len(f.titles) != histories:
 		return fmt.Errorf("%d titles for %d histories; give --title once for each", len(f.titles), histories)
 	}
-	return checkSpeedup(f.speedup)
+	return simulation.CheckSpeedup(f.speedup)
 }
 
 func (f *watchFlags) read(path string, i int) (*watch.Recording, error) {

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/pigeon-sched/pigeon/internal/hosts"
 )
 
 // sshOf puts a program ssh in front of PATH. Its script finds the host in $host and the command in
@@ -375,38 +373,5 @@ func TestSettingsOfCommandsAreNoInstallation(t *testing.T) {
 	client, failed := os.ReadFile(at.etc() + "/client.yaml")
 	if err := errors.Join(err, failed); err != nil || !strings.Contains(string(m), `"host": "m"`) || string(client) != "frontend: [f:20503]\n" {
 		t.Errorf("the list is %q, client.yaml %q, %v", m, client, err)
-	}
-}
-
-// The watchers of the first hosts do not run while the conversations with others are opened: the
-// race detector sees what they share.
-func TestAttend(t *testing.T) {
-	folder := t.TempDir()
-	// The daemon of m1 is another process when it is asked for again.
-	sshOf(t, `case $all in *"cluster answer"*) ;; *) exit 0 ;; esac
-n=1
-while read -r question; do
-echo "{\"now\": 1, \"daemons\": [{\"name\": \"master\", \"pid\": $n}, {\"name\": \"frontend\", \"pid\": 1}]}"
-[ $host != m1 ] || n=2
-done`)
-	p, err := Make(parse(t, pair), folder, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := Open(p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &Temporary{Cluster: c, poll: time.Millisecond, failed: make(chan error, 1), ended: make(chan struct{}), talks: map[*HostPlan]*hosts.Conversation{}, folder: folder}
-	defer func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := w.attend(); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-w.Failed(); !strings.Contains(err.Error(), `host "m1": its master ended`) {
-		t.Error(err)
 	}
 }

@@ -145,30 +145,6 @@ func remoteHere(t *testing.T) (*HostPlan, *hosts.Remote) {
 	return p, r
 }
 
-// Clearing a host ends the processes of a run and no others.
-func TestClearHostLeavesOthers(t *testing.T) {
-	p, r := remoteHere(t)
-	at := pathsOf(p.Host)
-	run := exec.Command(at.program(), "master")
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- run.Wait() }()
-	number(t, at.run()+"/master.pid", run.Process.Pid)
-	number(t, at.run()+"/frontend.pid", bystander(t, "/opt/pigeon/bin/pigeon", "frontend"))
-	number(t, at.run()+"/frontend.loop", bystander(t, "/opt/pigeon/bin/pigeon-service", "loop", "frontend"))
-	if err := clearHost(t.Context(), r, p.Host); err != nil {
-		t.Error(err)
-	}
-	if err := <-ended; err == nil || run.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
-		t.Errorf("the daemon of the run: %v", err)
-	}
-	if _, err := os.Stat(p.Host.Prefix); !os.IsNotExist(err) {
-		t.Errorf("the folder of the run: %v", err)
-	}
-}
-
 // A program is named as files are: without a slash it is one of the current folder.
 func TestProgramOfThisFolder(t *testing.T) {
 	folder := t.TempDir()

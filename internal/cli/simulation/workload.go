@@ -1,4 +1,4 @@
-package main
+package simulation
 
 import (
 	"fmt"
@@ -15,32 +15,32 @@ import (
 // workloadFlags are the flags that shape a workload, the same for every verb
 // that runs or writes one.
 type workloadFlags struct {
-	options  workload.Options
-	cutoff   time.Duration
+	Options  workload.Options
+	Cutoff   time.Duration
 	declared float64
 	owners   string
 	names    string
 }
 
-func addWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
+func AddWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	w := &workloadFlags{}
-	fs.IntVar(&w.options.Workers, "workers", 120, "workers that the load refers to")
-	fs.DurationVar(&w.cutoff, "cutoff", time.Second, "a job is short when its mean task duration is at most this")
-	fs.Uint64Var(&w.options.Seed, "seed", 1, "seed of all that is drawn")
-	fs.Float64Var(&w.options.Load, "load", 0, "rescale arrivals so that work / (workers x span of arrivals) is this (0 = as in the file)")
-	fs.IntVar(&w.options.Resample, "resample", 0, "draw this many jobs with replacement, with Poisson arrivals (0 = off)")
-	fs.IntVar(&w.options.Jobs, "jobs", 0, "only the first N jobs (0 = all)")
-	fs.Float64Var(&w.options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
+	fs.IntVar(&w.Options.Workers, "workers", 120, "workers that the load refers to")
+	fs.DurationVar(&w.Cutoff, "cutoff", time.Second, "a job is short when its mean task duration is at most this")
+	fs.Uint64Var(&w.Options.Seed, "seed", 1, "seed of all that is drawn")
+	fs.Float64Var(&w.Options.Load, "load", 0, "rescale arrivals so that work / (workers x span of arrivals) is this (0 = as in the file)")
+	fs.IntVar(&w.Options.Resample, "resample", 0, "draw this many jobs with replacement, with Poisson arrivals (0 = off)")
+	fs.IntVar(&w.Options.Jobs, "jobs", 0, "only the first N jobs (0 = all)")
+	fs.Float64Var(&w.Options.WrongClass, "wrong-class", 0, "share of jobs, 0 to 1, whose declared class is flipped")
 	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
 	fs.StringVar(&w.names, "names", "", "give jobs the names of N recurring works, jobs of like durations: N[,odd=0.1] (the share of jobs with another name)")
 	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]][,priorities=3] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of this many tasks; leave its jobs out; draw priorities)")
-	fs.Float64Var(&w.options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
+	fs.Float64Var(&w.Options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
 	return w
 }
 
-// open reads or generates a workload and applies the flags. Its refusals are wrong
+// Open reads or generates a workload and applies the flags. Its refusals are wrong
 // use: nothing has started.
-func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
+func (w *workloadFlags) Open(spec string) (*workload.Workload, error) {
 	options, err := w.settings()
 	if err != nil {
 		return nil, cli.AsUsageError(err)
@@ -55,8 +55,8 @@ func (w *workloadFlags) open(spec string) (*workload.Workload, error) {
 
 // settings returns the options of the flags, once they are checked.
 func (w *workloadFlags) settings() (workload.Options, error) {
-	o := w.options
-	o.Cutoff, o.Undeclared = w.cutoff.Nanoseconds(), 1-w.declared
+	o := w.Options
+	o.Cutoff, o.Undeclared = w.Cutoff.Nanoseconds(), 1-w.declared
 	err := w.check()
 	if err == nil && w.owners != "" {
 		o.Owners, err = workload.ParseOwners(w.owners)
@@ -68,7 +68,7 @@ func (w *workloadFlags) settings() (workload.Options, error) {
 }
 
 func (w *workloadFlags) check() error {
-	o := w.options
+	o := w.Options
 	for _, c := range []struct {
 		flag     string
 		value    float64
@@ -87,14 +87,14 @@ func (w *workloadFlags) check() error {
 		}
 	}
 	const most = workload.MaxSeconds * time.Second // the longest task
-	if w.cutoff < 1 || w.cutoff > most {
-		return fmt.Errorf("--cutoff %v is outside %v to %v", w.cutoff, time.Nanosecond, most)
+	if w.Cutoff < 1 || w.Cutoff > most {
+		return fmt.Errorf("--cutoff %v is outside %v to %v", w.Cutoff, time.Nanosecond, most)
 	}
 	return nil
 }
 
-// warnNoShortJob prints a line about a run in which every job was long.
-func warnNoShortJob(errs io.Writer, r *measure.Result, cutoff time.Duration) {
+// WarnNoShortJob prints a line about a run in which every job was long.
+func WarnNoShortJob(errs io.Writer, r *measure.Result, cutoff time.Duration) {
 	if r.Jobs == 0 || r.Long.Jobs < r.Jobs {
 		return
 	}

@@ -1,4 +1,4 @@
-package main
+package simulation
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ import (
 type faultFlags struct {
 	seed, kinds string
 	only        []int
-	simulate    faultRun // the simulator; another in tests
+	Simulate    faultRun // the simulator; another in tests
 	time        time.Duration
 	losses      sim.MasterLosses // of a run that is measured
 }
@@ -38,8 +38,8 @@ type faultRun func(*experiment.Run, context.Context, *workload.Workload, time.Du
 // kept for the checks.
 const faultJobs = 30
 
-func addFaultFlags(fs *pflag.FlagSet) *faultFlags {
-	f := faultFlags{simulate: (*experiment.Run).SimulateFaults}
+func AddFaultFlags(fs *pflag.FlagSet) *faultFlags {
+	f := faultFlags{Simulate: (*experiment.Run).SimulateFaults}
 	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md). Or master-every=60s,standby=1s: measures while masters die")
 	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.IntSliceVar(&f.only, "only-faults", nil, "numbers of the faults that happen, of those that are planned")
@@ -132,9 +132,9 @@ func (f *faultFlags) faults(log io.Writer) sim.Faults {
 	return sim.Faults{Seed: seed, Kinds: kinds, Only: f.only, Until: sched.Time(f.time), Log: log}
 }
 
-// simulateFaults makes the runs one after another, and shows of each what happens and
+// SimulateFaults makes the runs one after another, and shows of each what happens and
 // what the checks found.
-func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Duration, flags *faultFlags) error {
+func SimulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Duration, flags *faultFlags) error {
 	out := cmd.OutOrStdout()
 	violated := 0
 	var unplanned error // of --only-faults; a violation counts for more, also in a later run
@@ -146,7 +146,7 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 		}
 		f := flags.faults(out)
 		fmt.Fprintf(out, "%s, faults of seed %d: %s\n", run.Policy, f.Seed, f.Kinds)
-		report, smaller, jobs, err := flags.simulate(run, cmd.Context(), w, delay, f)
+		report, smaller, jobs, err := flags.Simulate(run, cmd.Context(), w, delay, f)
 		if err != nil {
 			return fmt.Errorf("the simulation of policy %s did not come to its end: %w", run.Policy, err)
 		}
@@ -158,7 +158,7 @@ func simulateFaults(cmd *cobra.Command, runs []experiment.Run, delay time.Durati
 				fmt.Fprintf(out, "The last steps of the cores that concern the job, by their own clocks:\n%s\n", steps)
 			}
 			fmt.Fprintf(out, "The last steps of the cores:\n%s\nThe shortest run found that violates a check:\n  %s\n",
-				report.History(20), faultCommand(cmd.Flags(), run, &smaller, jobs))
+				report.History(20), FaultCommand(cmd.Flags(), run, &smaller, jobs))
 			continue // a smaller run may have no use for all of the faults
 		}
 		err = checkOnly(cmd.Context(), out, w.Simulated(), run.Cluster(delay), f, report)
@@ -219,8 +219,8 @@ func printChecks(out io.Writer, r *sim.Report) {
 	}
 }
 
-// faultCommand returns the command that makes a run with faults again, as a shell reads it.
-func faultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs int) string {
+// FaultCommand returns the command that makes a run with faults again, as a shell reads it.
+func FaultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs int) string {
 	words := []string{"pigeon", "sim", "--faults", strconv.FormatUint(f.Seed, 10), "--fault-kinds", f.Kinds.String()}
 	if f.Only != nil {
 		words = append(words, "--only-faults", join(f.Only))
@@ -232,7 +232,7 @@ func faultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs in
 		}
 		values := []string{given.Value.String()}
 		if list, ok := given.Value.(pflag.SliceValue); ok {
-			if values = list.GetSlice(); given.Name != shareFlag { // a value of which contains commas
+			if values = list.GetSlice(); given.Name != ShareFlag { // a value of which contains commas
 				values = []string{strings.Join(values, ",")}
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package simulation
 
 import (
 	"fmt"
@@ -12,16 +12,16 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
-// shareFlag is the flag of one owner's share.
-const shareFlag = "share"
+// ShareFlag is the flag of one owner's share.
+const ShareFlag = "share"
 
 // readShares reads the shares from the file or the flags.
-func (e *experimentFlags) readShares(d *experiment.Description) (err error) {
+func (e *Flags) readShares(d *experiment.Description) (err error) {
 	if d.OwnersFile == "" {
-		d.Shares, err = parseShares(e.shares)
+		d.Shares, err = ParseShares(e.shares)
 		return err
 	}
-	if len(e.shares) > 0 || e.flags.Changed("half-life") {
+	if len(e.shares) > 0 || e.Set.Changed("half-life") {
 		return fmt.Errorf("--owners-file %s is set with --share or --half-life; nothing was run; write all into the file", d.OwnersFile)
 	}
 	f, err := owners.Load(d.OwnersFile)
@@ -32,8 +32,8 @@ func (e *experimentFlags) readShares(d *experiment.Description) (err error) {
 	return nil
 }
 
-// parseShares reads the values of --share.
-func parseShares(texts []string) (list []sched.Share, err error) {
+// ParseShares reads the values of --share.
+func ParseShares(texts []string) (list []sched.Share, err error) {
 	const form = "nothing was run; write OWNER=WEIGHT[,max=0.5][,min=0.1]"
 	for _, text := range texts {
 		s, err := parseShare(text)

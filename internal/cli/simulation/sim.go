@@ -1,4 +1,4 @@
-package main
+package simulation
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type simFlags struct {
 	losses           sim.MasterLosses
 }
 
-func simCommand() *cobra.Command {
+func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sim",
 		GroupID: cli.GroupMeasure,
@@ -47,30 +47,30 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		Args: cli.FlagsOnly,
 	}
 	output := cli.AddOutputFlag(cmd)
-	flags := addExperimentFlags(cmd.Flags())
+	flags := AddFlags(cmd.Flags())
 	var own simFlags
 	fs := cmd.Flags()
 	fs.DurationVar(&own.delay, "delay", 500*time.Microsecond, "one-way delay of a message")
 	fs.StringVar(&own.history, "history", "", "file for every task's life, one JSON object per event")
 	fs.StringVar(&own.actions, "actions", "", "file for the cores' actions in order, as text")
 	fs.BoolVar(&own.clairvoyant, "clairvoyant", false, "add the completion times of a clairvoyant schedule, as a reference, which is no bound")
-	faults := addFaultFlags(fs)
+	faults := AddFaultFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := faults.check(fs, *output); err != nil {
 			return cli.AsUsageError(err)
 		}
 		if faults.checks(fs) && !fs.Changed("jobs") {
-			flags.workload.options.Jobs = faultJobs
+			flags.Workload.Options.Jobs = faultJobs
 		}
-		runs, err := flags.runs()
+		runs, err := flags.Runs()
 		if err == nil {
-			err = cli.AsUsageError(own.check(len(runs), flags.desc.Trace))
+			err = cli.AsUsageError(own.check(len(runs), flags.Desc.Trace))
 		}
 		if err != nil {
 			return err
 		}
 		if faults.checks(fs) {
-			return simulateFaults(cmd, runs, own.delay, faults)
+			return SimulateFaults(cmd, runs, own.delay, faults)
 		}
 		own.losses = faults.losses
 		return simulateAll(cmd, runs, own, *output)
@@ -78,21 +78,21 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 	return cmd
 }
 
-func checkDelay(d time.Duration) error {
+func CheckDelay(d time.Duration) error {
 	if d < 0 || d > time.Hour {
 		return fmt.Errorf("--delay %v is outside 0s to 1h", d)
 	}
 	return nil
 }
 
-func checkSpeedup(x float64) error {
+func CheckSpeedup(x float64) error {
 	if !(x >= 0.001 && x <= 1e9) {
 		return fmt.Errorf("--speedup %v is outside 0.001 to 1e9", x)
 	}
 	return nil
 }
 
-func checkRuns(n int) error {
+func CheckRuns(n int) error {
 	if n < 1 || n > 1000 {
 		return fmt.Errorf("--runs %d is outside 1 to 1000", n)
 	}
@@ -100,7 +100,7 @@ func checkRuns(n int) error {
 }
 
 func (f *simFlags) check(runs int, trace string) error {
-	if err := checkDelay(f.delay); err != nil {
+	if err := CheckDelay(f.delay); err != nil {
 		return err
 	}
 	for flag, path := range map[string]string{"--history": f.history, "--actions": f.actions} {
@@ -128,15 +128,15 @@ func (f *simFlags) checkPaths(trace string) error {
 			return fmt.Errorf("%s and %s would both write %s; name a file for each", other, flag, path)
 		}
 		seen[whole] = flag
-		if err := checkOutput(flag, path, trace); err != nil {
+		if err := CheckOutput(flag, path, trace); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkOutput refuses a file to write that is one of those that are read, which would be lost.
-func checkOutput(flag, path string, inputs ...string) error {
+// CheckOutput refuses a file to write that is one of those that are read, which would be lost.
+func CheckOutput(flag, path string, inputs ...string) error {
 	out, err := os.Stat(path)
 	if err != nil {
 		return nil //nolint:nilerr // there is none yet, and nothing to lose
@@ -152,11 +152,11 @@ func checkOutput(flag, path string, inputs ...string) error {
 // simulateAll makes the runs on all processors and prints their results in
 // order, each as soon as it can be.
 func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output cli.OutputFormat) error {
-	files, err := openFiles(own.history, own.actions)
+	files, err := OpenFiles(own.history, own.actions)
 	if err != nil {
 		return cli.AsUsageError(err)
 	}
-	options := experiment.SimOptions{Delay: own.delay, Losses: own.losses, History: files.writer(0), Actions: files.writer(1)}
+	options := experiment.SimOptions{Delay: own.delay, Losses: own.losses, History: files.Writer(0), Actions: files.Writer(1)}
 	show := cli.NewProgress(cmd.ErrOrStderr())
 	var results []measure.Result
 	err = experiment.InParallel(cmd.Context(), len(runs),
@@ -174,14 +174,14 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 			return nil
 		})
 	show.Clear()
-	if err = errors.Join(err, files.close()); err != nil {
+	if err = errors.Join(err, files.Close()); err != nil {
 		return fmt.Errorf("the simulation did not come to its end: %w", err)
 	}
-	warnNoShortJob(cmd.ErrOrStderr(), &results[0], runs[0].Description.Cutoff)
+	WarnNoShortJob(cmd.ErrOrStderr(), &results[0], runs[0].Description.Cutoff)
 	if output == cli.OutputJSON {
 		return nil
 	}
-	return printResults(cmd.OutOrStdout(), results)
+	return PrintResults(cmd.OutOrStdout(), results)
 }
 
 func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions, clairvoyant bool) (r measure.Result, err error) {
@@ -200,8 +200,8 @@ func simulate(ctx context.Context, run *experiment.Run, o experiment.SimOptions,
 	return r, nil
 }
 
-// printResults prints a table and, for each run, a summary.
-func printResults(out io.Writer, results []measure.Result) error {
+// PrintResults prints a table and, for each run, a summary.
+func PrintResults(out io.Writer, results []measure.Result) error {
 	named := make([]measure.Result, len(results))
 	for i, r := range results {
 		named[i] = r
@@ -244,34 +244,34 @@ func printMeasured(out io.Writer, format string, n measure.Number) {
 	}
 }
 
-// outputFiles are files that a verb writes in addition to its output.
-type outputFiles []*os.File
+// OutputFiles are files that a verb writes in addition to its output.
+type OutputFiles []*os.File
 
-// openFiles creates the named files; an empty name stands for none.
-func openFiles(paths ...string) (outputFiles, error) {
-	files := make(outputFiles, len(paths))
+// OpenFiles creates the named files; an empty name stands for none.
+func OpenFiles(paths ...string) (OutputFiles, error) {
+	files := make(OutputFiles, len(paths))
 	for i, path := range paths {
 		if path == "" {
 			continue
 		}
 		f, err := os.Create(path)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("a file to write cannot be made: %w; nothing was run; name another place", err), files.close())
+			return nil, errors.Join(fmt.Errorf("a file to write cannot be made: %w; nothing was run; name another place", err), files.Close())
 		}
 		files[i] = f
 	}
 	return files, nil
 }
 
-// writer returns the file with that index, nil when none was named.
-func (f outputFiles) writer(i int) io.Writer {
+// Writer returns the file with that index, nil when none was named.
+func (f OutputFiles) Writer(i int) io.Writer {
 	if f[i] == nil {
 		return nil
 	}
 	return f[i]
 }
 
-func (f outputFiles) close() (err error) {
+func (f OutputFiles) Close() (err error) {
 	for _, file := range f {
 		if file != nil {
 			err = errors.Join(err, file.Close())
