@@ -6,6 +6,7 @@
 
 GO      ?= go
 BIN     := bin/pigeon
+BENCH   := bin/pigeon-bench
 OUT     := out
 TRACES  ?= $(or $(PIGEON_TRACES),../shared/traces)
 TOOL    := $(GO) tool -modfile=tools/go.mod
@@ -67,8 +68,11 @@ help: ## list the targets
 build: need-go ## compile bin/pigeon, without C
 	$(GO) build -o $(BIN) ./cmd/pigeon
 
-run: build ## schedule short and long jobs live on this machine, then show the result
-	$(BIN) replay --demo
+lab: build ## compile bin/pigeon-bench, the laboratory: compare, replay, measure, break
+	cd bench && $(GO) build -o $(abspath $(BENCH)) ./cmd/pigeon-bench
+
+run: lab ## schedule short and long jobs live on this machine, then show the result
+	$(BENCH) replay --demo
 
 configs: build ## write the commented configuration file of every daemon to configs/
 	@mkdir -p configs
@@ -87,6 +91,7 @@ test-all: test test-long ## all tests in full: make test, then make test-long
 lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 	$(TOOL) golangci-lint run ./...
 	cd tools/release && $(GO) tool -modfile=../go.mod golangci-lint run ./...
+	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 	cd bench/peers && $(GO) tool -modfile=../../tools/go.mod golangci-lint run ./...
 	@if MVN=$(MVN) sh tools/need-maven.sh 2>/dev/null; then $(MAKE) --no-print-directory lint-spark; \
 		else echo "Left out: scalastyle (no JDK or no Maven)"; fi
@@ -94,68 +99,69 @@ lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 fuzz: need-go ## run every fuzz target for FUZZTIME=10s; FUZZPART=2/3: every third, from the second on
 	@GO="$(GO)" sh tools/fuzz.sh $(FUZZTIME) $(FUZZPART)
 
-check: build ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice; half a minute of the soak, shown only
-	$(BIN) bench faults --for $(CHECK)
-	-$(BIN) bench soak --for $(CHECK_SOAK)
+check: lab ## simulated faults under all policies for CHECK=1m: no job may be lost, no attempt number may start twice; half a minute of the soak, shown only
+	$(BENCH) faults --for $(CHECK)
+	-$(BENCH) soak --for $(CHECK_SOAK)
 
-soak: build ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names: no daemon may keep growing (some minutes)
+soak: lab ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names: no daemon may keep growing (some minutes)
 	@mkdir -p $(OUT)
-	$(BIN) bench soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
+	$(BENCH) soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
 
 chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version alongside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
 	@mkdir -p $(OUT)/chaos
 	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark && cp sparkplugin/dist/*.jar $(OUT)/chaos/; }
 	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
+	cp $(BENCH) $(OUT)/chaos/
 	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
-		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon $(OUT)/chaos docs/reliability.md
+		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon-bench $(OUT)/chaos docs/reliability.md
 
-failover: build ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes docs/results-failover.md (half an hour)
+failover: lab ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes docs/results-failover.md (half an hour)
 	@mkdir -p $(OUT)
 	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark; }
-	$(BIN) bench failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
-	-$(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) $(BIN) bench rolling $(if $(SPARK),--spark $(SPARK)) --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
+	$(BENCH) failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
+	-$(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) $(BENCH) rolling $(if $(SPARK),--spark $(SPARK)) --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
 	mv $(OUT)/failover.md docs/results-failover.md
 
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
-	$(GO) test ./bench/chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
+	cd bench && $(GO) test ./chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
 
 cluster-test: build ## HOSTS=3 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
-	$(GO) run ./bench/testbed -program $(BIN) -hosts $(or $(HOSTS),3)
+	cd bench && $(GO) run ./testbed -program $(abspath $(BIN)) -hosts $(or $(HOSTS),3)
 
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch
 
 ##@ Measure
 
-bench: build ## speed and memory, medians and spreads of RUNS=3 (half an hour)
+bench: lab ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 	@mkdir -p $(OUT)/bench
-	$(BIN) bench table --runs $(RUNS) | tee $(OUT)/bench/table.md
+	$(BENCH) table --runs $(RUNS) | tee $(OUT)/bench/table.md
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(BENCHED) | tee $(OUT)/bench/go.txt
 	$(TOOL) benchstat $(OUT)/bench/go.txt | tee $(OUT)/bench/benchstat.txt
 
-bench-reuther: build ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
-	$(BIN) bench reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
+bench-reuther: lab ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
+	$(BENCH) reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
 
 PEERS ?= floor,pigeon,pigeon-dir,pigeon-dev,xargs,parallel,task-spooler,asynq,river
 BATCH_PEERS ?= floor,pigeon,slurm,gridengine
-peers: build bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (an hour on a quiet machine)
+peers: lab bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (an hour on a quiet machine)
 	sh tools/peers.sh
-	$(BIN) bench reuther --peers $(PEERS) --work 20s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
-	$(BIN) bench reuther --peers $(BATCH_PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther-batch $(if $(DOC),--doc $(basename $(DOC))-batch.md)
+	$(BENCH) reuther --peers $(PEERS) --work 20s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
+	$(BENCH) reuther --peers $(BATCH_PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther-batch $(if $(DOC),--doc $(basename $(DOC))-batch.md)
 
 bin/peers: $(wildcard bench/peers/*.go) bench/peers/go.mod bench/peers/go.sum
 	cd bench/peers && $(GO) build -o $(abspath bin/peers) .
 
-bench-sim: build ## time and memory of the simulator for every policy, RUNS=3 (three minutes)
+bench-sim: lab ## time and memory of the simulator for every policy, RUNS=3 (three minutes)
 	@mkdir -p $(OUT)/results
-	$(BIN) bench sim --traces $(TRACES) --runs $(RUNS) > $(OUT)/results/speed.tmp
+	$(BENCH) speed --traces $(TRACES) --runs $(RUNS) > $(OUT)/results/speed.tmp
 	@mv $(OUT)/results/speed.tmp $(OUT)/results/speed.md && cat $(OUT)/results/speed.md
 
 COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes mistakes-nyh
-results: build ## docs/results.md: simulated comparisons of all policies (three quarters of an hour; out/results keeps them)
-	bench/results.sh $(BIN) $(TRACES) $(OUT)/results
+results: lab ## docs/results.md: simulated comparisons of all policies (three quarters of an hour; out/results keeps them)
+	bench/results.sh $(BENCH) $(TRACES) $(OUT)/results
 	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
-	$(BIN) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \
+	$(BENCH) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \
 		$(addprefix $(OUT)/results/,$(COMPARED)) > $(OUT)/results/page.md
 	mv $(OUT)/results/page.md docs/results.md
 	cp $(OUT)/results/model/figure3a.png $(OUT)/results/model/figure3b.png docs/results/
@@ -163,11 +169,11 @@ results: build ## docs/results.md: simulated comparisons of all policies (three 
 table: need-go ## the gains of pigeon-sort and pigeon-x over pigeon, simulated with 15 seeds (five minutes)
 	$(GO) test ./internal/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m
 
-model: build ## figures 3 and 4 of the paper, formulas and simulation, in out/model (some minutes)
-	$(BIN) model --simulate 10000 --out $(OUT)/model
+model: lab ## figures 3 and 4 of the paper, formulas and simulation, in out/model (some minutes)
+	$(BENCH) model --simulate 10000 --out $(OUT)/model
 
-ec2: build ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 90 %, RUNS=3 (80 minutes)
-	bench/ec2.sh $(BIN) $(TRACES) $(OUT)/ec2 $(RUNS)
+ec2: lab ## the paper's EC2 experiment, live and simulated, loads 50, 70 and 90 %, RUNS=3 (80 minutes)
+	bench/ec2.sh $(BENCH) $(TRACES) $(OUT)/ec2 $(RUNS)
 
 ##@ Spark (needs JDK 17 and Maven)
 
@@ -199,10 +205,10 @@ spark-demo: spark-wheel ## three Spark drivers at once, on Pigeon and on Spark s
 	@$(MAKE) --no-print-directory spark
 	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
 
-bench-spark: spark-wheel ## Spark on Pigeon against Spark standalone, RUNS=3 (half an hour on a quiet machine)
+bench-spark: lab spark-wheel ## Spark on Pigeon against Spark standalone, RUNS=3 (half an hour on a quiet machine)
 	@$(MAKE) --no-print-directory spark
 	@rm -rf $(OUT)/bench-spark && mkdir -p $(OUT)/bench-spark
-	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BIN) bench spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md
+	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BENCH) spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md
 	@cat $(OUT)/bench-spark/table.md
 
 lint-spark: need-maven ## scalastyle, with Spark's usual rules
@@ -290,8 +296,9 @@ metrics: need-go ## docs/metrics.md from the metrics that the daemons register
 roles: need-go ## the table of docs/security.md from internal/access
 	$(GO) test ./internal/access -run '^TestSecurityPage$$' -update
 
-json: need-go ## docs/json.md from the types that commands print
+json: need-go ## docs/json.md and bench/json.md from the types that commands print
 	$(GO) test ./cmd/pigeon -run '^TestJSONPage$$' -update
+	cd bench && $(GO) test ./cmd/pigeon-bench -run '^TestJSONPage$$' -update
 
 generate: need-thrift need-go ## Go, Java and Python from the Thrift IDL (needs thrift 0.17.0), the encoding of the guard's messages, and configs/
 	thrift/generate.sh
@@ -309,6 +316,7 @@ clean: ## remove what make produced
 
 vet:
 	$(GO) vet ./...
+	cd bench && $(GO) vet ./...
 
 fmt-check:
 	@bad=$$($(GOFMT) -l $(GOFILES)); if [ -n "$$bad" ]; then \

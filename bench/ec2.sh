@@ -4,14 +4,14 @@
 # 90 %. Writes to the folder given: for each load the results (.jsonl), the table
 # (.md) and the figure (.svg, .png), and README.md with all tables.
 #
-#   bench/ec2.sh bin/pigeon TRACES OUT [RUNS [flags of pigeon replay]]
+#   bench/ec2.sh bin/pigeon-bench TRACES OUT [RUNS [flags of pigeon-bench replay]]
 #
 # TRACES holds ngo_50.tr, ngo_70.tr and ngo_90.tr; where one is missing the
 # generated workload that resembles it takes its place. A run lasts seven to ten
 # minutes, all of it with three runs a load 75 to 90.
 set -eu
 
-pigeon=$1 traces=$2 out=$3 runs=${4:-3}
+bench=$1 traces=$2 out=$3 runs=${4:-3}
 shift 3
 [ $# -gt 0 ] && shift
 
@@ -22,7 +22,7 @@ for load in 50 70 90; do
 	if [ ! -r "$trace" ]; then
 		missing=$trace
 		trace=gen:ec2,burst=true,load=0.$load
-		echo "$missing is not there; $trace takes its place ('pigeon trace fetch ngo_$load --dir $traces' fetches it)" >&2
+		echo "$missing is not there; $trace takes its place ('pigeon-bench trace fetch ngo_$load --dir $traces' fetches it)" >&2
 		used="$used
 - load $load %: $trace, which resembles the published trace: $missing is not there"
 	else
@@ -30,7 +30,7 @@ for load in 50 70 90; do
 		used="$used
 - load $load %: the published trace $trace"
 	fi
-	"$pigeon" replay --trace "$trace" --isolation process --runs "$runs" --compare-sim \
+	"$bench" replay --trace "$trace" --isolation process --runs "$runs" --compare-sim \
 		--title "EC2 experiment, load $load %" --out "$out/load_$load" "$@"
 done
 {

@@ -3,12 +3,12 @@
 # traces and loads. Three quarters of an hour on two processors; a comparison whose folder is
 # complete is not made again.
 #
-#   bench/results.sh bin/pigeon TRACES OUT
+#   bench/results.sh bin/pigeon-bench TRACES OUT
 #
 # TRACES holds ngo_50.tr, ngo_70.tr, ngo_90.tr, nyh_70.tr, exp_50.tr and goog_sub.tr.
 set -eu
 
-pigeon=$1 traces=$2 out=$3
+bench=$1 traces=$2 out=$3
 
 for trace in ngo_50 ngo_70 ngo_90 nyh_70 exp_50 goog_sub; do
 	[ -r "$traces/$trace.tr" ] || { echo "$traces/$trace.tr is not there: nothing was run; name the folder of the traces by TRACES=" >&2; exit 2; }
@@ -23,7 +23,7 @@ compare() {
 		return
 	fi
 	began=$(date +%s)
-	"$pigeon" compare --out "$out/$name" "$@" >/dev/null
+	"$bench" compare --out "$out/$name" "$@" >/dev/null
 	echo "$name took $(($(date +%s) - began)) s" >&2
 }
 
@@ -54,11 +54,11 @@ compare half-declared --policies $blind --declared 0.5 --wrong-class 0.2 --trace
 
 # The model beside simulation, with the paper's figures 3(a) and 3(b).
 if ! [ -s "$out/model.md" ]; then
-	"$pigeon" model --simulate 50000 --out "$out/model" >"$out/model.txt"
+	"$bench" model --simulate 50000 --out "$out/model" >"$out/model.txt"
 	{
-		printf '## The queueing model beside simulation\n\n`pigeon model --simulate 50000`, 30,000 workers, one seed; [what the columns are](compare.md#model).\n\n```\n'
+		printf '## The queueing model beside simulation\n\n`pigeon-bench model --simulate 50000`, 30,000 workers, one seed; [what the columns are](compare.md#model).\n\n```\n'
 		cat "$out/model.txt"
-		"$pigeon" model --loads 0.808,0.909 >"$out/messages.txt"
+		"$bench" model --loads 0.808,0.909 >"$out/messages.txt"
 		printf '```\n\nMessages add load that the formulas do not include: a worker of pigeon waits two message delays for its next task. With these delays the loads are 0.808 and 0.909:\n\n```\n'
 		cat "$out/messages.txt"
 		printf '```\n\n![Figure 3(a) of the paper: probability of service without queueing](results/figure3a.png)\n\n'

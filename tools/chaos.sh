@@ -1,5 +1,5 @@
 #!/bin/sh
-# chaos.sh PIGEON FOLDER PAGE: runs clusters of processes under faults, for every policy of
+# chaos.sh PIGEON-BENCH FOLDER PAGE: runs clusters of processes under faults, for every policy of
 # POLICIES and seed of SEEDS, MINUTES each at RATE faults a second, and writes PAGE from the
 # results. Results that FOLDER has are kept and not run again, so an interrupted programme
 # continues. The status is 1 when a run found a contradiction.
@@ -11,7 +11,7 @@
 # SPARK=N has N Spark applications in the mix.
 set -eu
 
-pigeon=$1 folder=$2 page=$3
+bench=$1 folder=$2 page=$3
 mkdir -p "$folder"
 
 # built COMMIT: the path of its program.
@@ -68,7 +68,7 @@ for seed in $SEEDS; do
 		printf '%s: %s, seed %s\n' "$(date +%T)" "$policy" "$seed"
 		rm -rf "${folder:?}/$name" # of a run that was interrupted
 		status=0
-		"$pigeon" bench chaos --policy "$policy" --seed "$seed" --minutes "$MINUTES" --rate "$RATE" --data "$folder/$name" "$@" -o json \
+		"$bench" chaos --policy "$policy" --seed "$seed" --minutes "$MINUTES" --rate "$RATE" --data "$folder/$name" "$@" -o json \
 			> "$result.tmp" 2> "$folder/$name.log" || status=$?
 		case $status in
 		0) rm -rf "${folder:?}/$name" ;;
@@ -84,7 +84,7 @@ for seed in $SEEDS; do
 done
 set --
 for result in "$folder"/*.json; do set -- "$@" --report "$result"; done
-"$pigeon" bench chaos "$@" > "$folder/page.md"
+"$bench" chaos "$@" > "$folder/page.md"
 mv "$folder/page.md" "$page"
 if [ -n "$failed" ]; then
 	echo "contradictions were found:$failed; logs and histories are kept in $folder" >&2

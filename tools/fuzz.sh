@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the fuzz targets of the module for a while each: fuzz.sh 10s, or every third of them, from the
+# Runs the fuzz targets of the product for a while each: fuzz.sh 10s, or every third of them, from the
 # second on: fuzz.sh 10s 2/3
 set -eu
 

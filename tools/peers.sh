@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the peers of 'pigeon bench reuther' that Debian has, as far as they are missing, and
+# Installs the peers of 'pigeon-bench reuther' that Debian has, as far as they are missing, and
 # leaves none of their services running. Without root or apt-get it says what to install; what is
 # missing is then left out of the measurement.
 set -eu

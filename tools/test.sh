@@ -9,6 +9,8 @@ go=${GO:-go}
 make="${MAKE:-make} --no-print-directory"
 out=${OUT:-out}/test/$length
 rm -rf "$out" && mkdir -p "$out"
+out=$(cd "$out" && pwd)
+tools=$PWD/tools/go.mod
 
 step=0
 times=
@@ -46,12 +48,20 @@ leave_out() {
 # debugging information (-w) the linker takes half the time, for each of 100 packages;
 # stack traces and the race detector do not need it.
 gotest() {
-	$go tool -modfile=tools/go.mod gotestsum --format pkgname --format-hide-empty-pkg \
+	$go tool -modfile="$tools" gotestsum --format pkgname --format-hide-empty-pkg \
 		--jsonfile "$out/$step.json" --raw-command -- "$go" test -json -vet=off -ldflags=-w ${TESTFLAGS:-} "$@"
 }
 
-# Import path and folder of each package with tests, but for those on a real Spark.
-tested=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... | grep . | grep -v '/sparkplugin/sparktest[/ ]')
+# tests_of MODULE: import path and folder of each package with tests, but for those on a real Spark.
+tests_of() {
+	(cd "$1" && "$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./...) | grep . | grep -v '/sparkplugin/sparktest[/ ]'
+}
+
+product=$(tests_of .) laboratory=$(tests_of bench)
+tested=$product # the packages of the step that runs
+
+# lab COMMAND...: the command for the packages of the laboratory, in its folder.
+lab() { (cd bench && "$@"); }
 
 # The race detector has nothing to find in a package that starts no goroutine, calls no
 # server and has no parallel tests, and makes simulations ten times as long.
@@ -127,7 +137,7 @@ format_and_vet() { $make fmt-check vet; }
 # The module that makes releases, which ./... does not have.
 release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
 
-# The module of the peers of 'pigeon bench reuther'; its program is what their tests start.
+# The module of the peers of 'pigeon-bench reuther'; its program is what their tests start.
 peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
 
 # The module that checks the chart of Kubernetes, which ./... does not have either.
@@ -152,13 +162,13 @@ summary() {
 # shellcheck disable=SC2046 # lists of packages
 case $length in
 short)
-	steps=6
+	steps=8
 	wheel=
 	if [ -n "$spark" ]; then
-		steps=7
+		steps=9
 		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then
 			wheel=yes
-			steps=8
+			steps=10
 		else
 			left="$left  an application on a real Spark: no PySpark is installed (make spark-wheel, 460 MB)
 "
@@ -166,10 +176,15 @@ short)
 	fi
 	if [ -n "$python" ]; then steps=$((steps + 1)); fi
 	run "format and go vet" format_and_vet
-	run "peers of bench reuther: vet, tests, build" peers -short
+	run "peers of the laboratory: vet, tests, build" peers -short
 	run "Go: packages without goroutines (-short)" gotest -short $(packages sequential)
 	# Short tests of daemons wait more than they compute: four of a package run at a time.
 	run "Go: packages with goroutines (-short${race:+, race detector})" with_race -short -parallel 4 $(packages concurrent)
+	tested=$laboratory
+	run "laboratory: packages without goroutines (-short)" lab gotest -short $(packages sequential)
+	run "laboratory: packages with goroutines (-short${race:+, race detector})" lab with_race -short -parallel 4 $(packages concurrent)
+	tested="$product
+$laboratory"
 	run "packages, units, images and licences (-short)" release -short
 	run "chart for Kubernetes" chart
 	if [ -n "$python" ]; then
@@ -190,15 +205,18 @@ short)
 	echo "  Spark's own test suites, and applications on a real Spark (needs a JDK, Maven, Python)"
 	;;
 long)
-	steps=3
+	steps=5
 	again= # what make test has run here
 	if [ -n "$spark" ]; then
-		steps=6
+		steps=8
 		if [ "${CI:-}" = true ] || [ -d "$WHEEL" ]; then again='^TestHarness$'; fi
 		run "Spark: the plugin's jar and PySpark" real_spark
 	fi
 	run "Go: long tests without goroutines" gotest -run "$(long_tests)" $(packages sequential | shortened)
 	run "Go: long tests with goroutines${race:+ (race detector)}" with_race -run "$(long_tests)" $(packages concurrent | shortened)
+	tested=$laboratory
+	run "laboratory: long tests without goroutines" lab gotest -run "$(long_tests)" $(packages sequential | shortened)
+	run "laboratory: long tests with goroutines${race:+ (race detector)}" lab with_race -run "$(long_tests)" $(packages concurrent | shortened)
 	run "two releases of one commit, and go install" release -count 1 -run 'TestReleases|TestGoInstall|TestInstalledHost'
 	if [ -n "$spark" ]; then
 		run "Spark: a choice of Spark's own suites" $make test-spark-suites

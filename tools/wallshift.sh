@@ -1,5 +1,5 @@
 #!/bin/sh
-# wallshift.sh OUTPUT: builds pigeon with a wall clock that `pigeon bench chaos` can move for
+# wallshift.sh OUTPUT: builds pigeon with a wall clock that `pigeon-bench chaos` can move for
 # each of its daemons (kind wall-jump). A clock of Linux belongs to the machine and no time
 # namespace moves it, so the standard library's time.Now is replaced at compile time; nothing
 # of the daemons is. For tests of Pigeon itself only.

@@ -249,7 +249,7 @@ func TestMissingWorkersAreNotIdle(t *testing.T) {
 // with the command that repeats it.
 func TestReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.jsonl")
-	line := `{"policy":"hawk","seed":3,"seconds":60,"binary":"/opt/old/pigeon","beside":"/opt/older/pigeon-1","dir":"/var/run7","command":"pigeon bench chaos --seed 3 --binary /opt/old/pigeon","faults":{"kill":2,"pause":1},"accepted":5,"tasks":9,"attempts":10,"started_twice":1,` +
+	line := `{"policy":"hawk","seed":3,"seconds":60,"binary":"/opt/old/pigeon","beside":"/opt/older/pigeon-1","dir":"/var/run7","command":"pigeon-bench chaos --seed 3 --binary /opt/old/pigeon","faults":{"kill":2,"pause":1},"accepted":5,"tasks":9,"attempts":10,"started_twice":1,` +
 		`"recovery":[{"kind":"` + recoveryFrontend + `","samples":[0.5,0.1]}],"findings":[{"check":"` + history.StartsOnce + `","what":"task 0 began again, see /var/run7/logs\nmore","faults":2}],"shortest":2}` + "\n"
 	if err := os.WriteFile(path, []byte(line+line), 0o600); err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| hawk | 2 | 2 | 6 | 10 | 18 | 20 | 2 | 0 | 0 | 0 | 0 |", "kill 4, pause 2", recoveryFrontend + " | 0.500 | 0.500 | 0.500 | 4 |",
-		"`pigeon bench chaos --seed 3 --binary pigeon --faults 2`", "task 0 began again, see logs\n", "## Daemons of pigeon beside pigeon-1\n",
+		"`pigeon-bench chaos --seed 3 --binary pigeon --faults 2`", "task 0 began again, see logs\n", "## Daemons of pigeon beside pigeon-1\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page lacks %q:\n%s", want, out.String())
@@ -274,7 +274,7 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := Report(&out, []string{path, other}); err == nil || !strings.Contains(err.Error(), "object 2 is no result of pigeon bench chaos -o json; nothing was written") || out.Len() > 0 {
+	if err := Report(&out, []string{path, other}); err == nil || !strings.Contains(err.Error(), "object 2 is no result of pigeon-bench chaos -o json; nothing was written") || out.Len() > 0 {
 		t.Errorf("the result of another verb: %v\n%s", err, &out)
 	}
 }

@@ -92,7 +92,7 @@ func readResults(path string) (list []*Result, err error) {
 			return nil, err
 		}
 		if r.Command == "" { // what other verbs print has no finding either
-			return nil, fmt.Errorf("object %d is no result of pigeon bench chaos -o json", len(list)+1)
+			return nil, fmt.Errorf("object %d is no result of pigeon-bench chaos -o json", len(list)+1)
 		}
 		list = append(list, r)
 	}

@@ -144,7 +144,7 @@ func recovery(kind string, seconds []float64) Recovery {
 
 // command returns the command that runs the programme again.
 func (o *Options) command(kinds []string) string {
-	text := fmt.Sprintf("pigeon bench chaos --seed %d --policy %s --minutes %v --rate %v --jobs %v", o.Seed, cmp.Or(o.Policy, "pigeon"), o.Lasts.Minutes(), o.Rate, o.Jobs)
+	text := fmt.Sprintf("pigeon-bench chaos --seed %d --policy %s --minutes %v --rate %v --jobs %v", o.Seed, cmp.Or(o.Policy, "pigeon"), o.Lasts.Minutes(), o.Rate, o.Jobs)
 	if o.Faults > 0 {
 		text += fmt.Sprintf(" --faults %d", o.Faults)
 	}

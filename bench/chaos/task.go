@@ -28,7 +28,7 @@ func TaskMain(args []string) int {
 
 func runTask(args []string) error {
 	if len(args) != 2 {
-		return fmt.Errorf("it takes a folder and a duration, not %d arguments; `pigeon bench chaos` starts it", len(args))
+		return fmt.Errorf("it takes a folder and a duration, not %d arguments; `pigeon-bench chaos` starts it", len(args))
 	}
 	lasts, err := time.ParseDuration(args[1])
 	if err != nil {

@@ -164,7 +164,7 @@ func TestWrittenAndReadBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"pigeon compare --out 'a folder'", "seeds 5 to 7", "16 workers in 2 groups", "- Program: pigeon 1.", " processors, ",
+		"pigeon-bench compare --out 'a folder'", "seeds 5 to 7", "16 workers in 2 groups", "- Program: pigeon 1.", " processors, ",
 		"## gen-ec2-jobs-400, load 0.5", "| *clairvoyant* |", "| pigeon:weight=2,reserved=0 |", "figures/percentiles-gen-ec2-jobs-400.svg",
 		"| largest worker |",
 	} {

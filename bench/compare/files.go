@@ -174,7 +174,7 @@ func number(x float64) string {
 // Read reads back what Write wrote, except for the data of figures.
 func Read(dir string) (*Comparison, error) {
 	fault := func(name string, err error) error {
-		return fmt.Errorf("%s is no folder that pigeon compare wrote: %s: %w; run pigeon compare --out %s again", dir, name, err, dir)
+		return fmt.Errorf("%s is no folder that pigeon-bench compare wrote: %s: %w; run pigeon-bench compare --out %s again", dir, name, err, dir)
 	}
 	c := &Comparison{}
 	text, err := os.ReadFile(filepath.Join(dir, ManifestFile))

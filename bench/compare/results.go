@@ -121,7 +121,7 @@ func (p *Page) figures(c *Comparison, dir, name string) (shown []Figure, err err
 		}
 		picture, err := os.ReadFile(filepath.Join(dir, FigureFolder, f.Base+".png"))
 		if err != nil {
-			return nil, fmt.Errorf("a figure of %s is missing: %w; run its pigeon compare again", dir, err)
+			return nil, fmt.Errorf("a figure of %s is missing: %w; run its pigeon-bench compare again", dir, err)
 		}
 		f.Base = name + "-" + f.Base + ".png"
 		if err := os.WriteFile(filepath.Join(p.Beside, f.Base), picture, 0o644); err != nil { //nolint:gosec // a figure for all to see

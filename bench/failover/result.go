@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
-// Result is what "pigeon bench failover" prints; times in seconds.
+// Result is what "pigeon-bench failover" prints; times in seconds.
 type Result struct {
 	Bench   string    `json:"bench"`    // failover
 	Runs    int       `json:"runs"`     // of each kind

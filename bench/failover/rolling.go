@@ -40,7 +40,7 @@ type RollingOptions struct {
 	Progress                        func(string)
 }
 
-// RollingResult is what "pigeon bench rolling" prints; times in seconds.
+// RollingResult is what "pigeon-bench rolling" prints; times in seconds.
 type RollingResult struct {
 	Bench      string         `json:"bench"`           // rolling
 	Restarts   int            `json:"restarts"`        // daemons that were stopped in order and started again

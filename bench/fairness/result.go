@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
-// Result is what "pigeon bench fair" prints. Figures of several runs are medians.
+// Result is what "pigeon-bench fair" prints. Figures of several runs are medians.
 type Result struct {
 	Bench        string           `json:"bench"`         // fair
 	Policy       string           `json:"policy"`        // of the cluster

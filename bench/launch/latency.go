@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// LatencyResult is what "pigeon bench latency" prints; seconds.
+// LatencyResult is what "pigeon-bench latency" prints; seconds.
 type LatencyResult struct {
 	Bench          string               `json:"bench"`            // latency
 	Samples        int                  `json:"samples"`          // tasks that were measured

@@ -28,7 +28,7 @@ type RateOptions struct {
 	Progress           func(done int)
 }
 
-// RateResult is what "pigeon bench launch" prints; times in seconds.
+// RateResult is what "pigeon-bench launch" prints; times in seconds.
 type RateResult struct {
 	Bench           string         `json:"bench"`               // launch
 	Backend         string         `json:"backend"`             // sleep or exec

@@ -33,7 +33,7 @@ type Options struct {
 	Progress func(ended int)
 }
 
-// Result is what "pigeon bench outputs" prints; sizes in bytes.
+// Result is what "pigeon-bench outputs" prints; sizes in bytes.
 type Result struct {
 	Bench       string         `json:"bench"`        // outputs
 	Tasks       int            `json:"tasks"`        // in all

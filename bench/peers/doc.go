@@ -1,4 +1,4 @@
-// Command peers runs programs through a job queue, for "pigeon bench reuther" to measure:
+// Command peers runs programs through a job queue, for "pigeon-bench reuther" to measure:
 // asynq, which keeps its queue in Redis, and River, which keeps it in PostgreSQL. It is a
 // separate module, because nothing of it is in Pigeon.
 //

@@ -136,7 +136,7 @@ func TestDistancesOfGenerators(t *testing.T) {
 		}
 	}
 	if !seen {
-		t.Skip("the published traces are not in " + dir + "; 'pigeon trace fetch' fetches them")
+		t.Skip("the published traces are not in " + dir + "; 'pigeon-bench trace fetch' fetches them")
 	}
 }
 

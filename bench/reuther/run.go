@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/delay"
 )
 
-// Result is what "pigeon bench reuther" prints; times in seconds.
+// Result is what "pigeon-bench reuther" prints; times in seconds.
 type Result struct {
 	Bench    string          `json:"bench"`    // reuther
 	Slots    int             `json:"slots"`    // P

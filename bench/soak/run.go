@@ -28,7 +28,7 @@ type Options struct {
 	Progress func(tasks int)
 }
 
-// Result is what "pigeon bench soak" prints.
+// Result is what "pigeon-bench soak" prints.
 type Result struct {
 	Bench    string    `json:"bench"`    // soak
 	Policy   string    `json:"policy"`   // NAME[:key=value,...]

@@ -11,7 +11,7 @@
 //     cutoff. For a live history that is the time as run, with the overhead of a
 //     launch and of a report.
 //   - The group of a worker: that of the master that launched a task there, or the
-//     number in a node's name as pigeon replay makes them (node-GROUP-NUMBER).
+//     number in a node's name as pigeon-bench replay makes them (node-GROUP-NUMBER).
 //   - Where a task waited: at its group's master, when that launched it shortly
 //     before it started; else at the worker where it started. With late binding
 //     that is where the reservation waited that brought it to run. A live history

@@ -110,7 +110,7 @@ func read(src io.Reader, name string, o Options, maxRuns int) (*Recording, error
 	}
 	r := b.recording(name)
 	if len(r.Runs) == 0 {
-		return nil, fmt.Errorf("history %s has no task that ran; nothing was written; make one with pigeon sim --history FILE, or pigeon replay --history FILE", name)
+		return nil, fmt.Errorf("history %s has no task that ran; nothing was written; make one with pigeon sim --history FILE, or pigeon-bench replay --history FILE", name)
 	}
 	return r, nil
 }

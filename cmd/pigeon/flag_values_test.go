@@ -26,7 +26,6 @@ func TestRefusedValues(t *testing.T) {
 		{"submit --time-limit 9999999h -- true", `"9999999h" is too large; use 8760h0m0s or less`},
 		{"sim --group-sizes a", `invalid argument "a" for "--group-sizes" flag: "a" is no whole number; write such numbers with commas between`},
 		{"sim --group-sizes 3,99999999999999999999", `"99999999999999999999" is too large`},
-		{"compare --loads 0.5,b", `"b" is no number; write numbers with commas between`},
 
 		{"history --job=", `invalid argument "" for "--job" flag: it is empty; give the id of a job, or leave the flag out`},
 		{"history --name=", "it is empty"},
@@ -79,25 +78,6 @@ func TestHelpNamesDefaultsOnce(t *testing.T) {
 		}
 		if !strings.Contains(out, c.flag) {
 			t.Errorf("pigeon %s has no %s:\n%s", c.verb, c.flag, out)
-		}
-	}
-}
-
-// TestHelpOfPeers: the help lists the peers that can be measured.
-func TestHelpOfPeers(t *testing.T) {
-	t.Parallel()
-	if _, out, _ := pigeon(t, "bench", "reuther", "--help"); !strings.Contains(out, "pigeon, pigeon-dir, pigeon-dev, xargs") {
-		t.Error(out)
-	}
-}
-
-// TestNoHint: a cluster that does not answer is a failure, not wrong use.
-func TestNoHint(t *testing.T) {
-	t.Parallel()
-	for _, verb := range []string{"replay", "bench latency", "bench launch"} {
-		code, _, errs := pigeon(t, append(strings.Fields(verb), "--frontend", "127.0.0.1:1")...)
-		if code != cli.ExitFailed || strings.Contains(errs, "--help") || !strings.Contains(errs, "127.0.0.1:1") {
-			t.Errorf("pigeon %s: status %d: %s", verb, code, errs)
 		}
 	}
 }

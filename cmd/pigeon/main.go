@@ -1,5 +1,5 @@
-// Command pigeon is everything of Pigeon in one binary: the daemons, the
-// commands that submit and watch jobs, the simulator and the measurements.
+// Command pigeon is Pigeon in one binary: the daemons, the commands that submit
+// and watch jobs, and the simulator.
 //
 // Each verb is flags -> configuration -> New -> Run(ctx); what it runs lives in
 // the package of its name. Exit status: 0 done, 1 the work failed, 2 wrong use,
@@ -27,7 +27,6 @@ func register() {
 
 func main() {
 	register()
-	chaosTaskMain()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks for a clean end; after it the default action is
 	// back, so a second Ctrl-C ends a program that does not come to its end.

@@ -36,12 +36,6 @@ func verbs(roles []role) []*cobra.Command {
 		cancelCommand(),
 		sparkCommand(),
 		simulation.Command(),
-		replayCommand(),
-		compareCommand(),
-		modelCommand(),
-		watchCommand(),
-		benchCommand(),
-		traceCommand(),
 		configCommand(roles),
 		doctorCommand(),
 		manCommand(),
@@ -62,7 +56,7 @@ a master gives a task to a worker as soon as one is idle.`,
   pigeon explain JOB                     why one waits, or why it failed
   pigeon top                             what the cluster does now
   pigeon doctor                          can this machine run a cluster?
-  pigeon trace inspect gen:ec2           what is in a workload
+  pigeon sim --trace gen:ec2             simulate a workload
   pigeon config write frontend           every setting, with its comment`,
 		Annotations: verbsOfOthers(),
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome/sparkhometest"
 	"github.com/pigeon-sched/pigeon/internal/tokens"
 )
 
@@ -35,30 +36,12 @@ for a in "$@"; do echo "arg $a"; done
 
 func newSparkUser(t *testing.T, version, script string) *sparkUser {
 	t.Helper()
-	dir := t.TempDir()
-	u := &sparkUser{home: filepath.Join(dir, "spark"), jar: filepath.Join(dir, "plugin.jar")}
-	scala := "2.13"
-	if strings.HasPrefix(version, "3.") {
-		scala = "2.12"
-	}
-	files := map[string]string{
-		u.jar: "",
-		filepath.Join(u.home, "jars", "spark-core_"+scala+"-"+version+".jar"): "",
-		filepath.Join(dir, "java", "bin", "java"):                             "",
-	}
+	var programs []string
 	for _, p := range sparkPrograms {
-		files[filepath.Join(u.home, "bin", p.name)] = script
+		programs = append(programs, p.name)
 	}
-	for path, text := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	u.env = environment{
-		"PATH=/usr/bin:/bin", "HOME=" + dir, "XDG_RUNTIME_DIR=" + dir, "XDG_CONFIG_HOME=" + dir,
-		"SPARK_HOME=" + u.home, "JAVA_HOME=" + filepath.Join(dir, "java"), sparkhome.JarVariable + "=" + u.jar,
-	}
-	return u
+	fake := sparkhometest.NewFake(t, version, script, programs...)
+	return &sparkUser{home: fake.Home, jar: fake.Jar, env: fake.Environ}
 }
 
 // command is the program itself, in its own process: it becomes Spark.

@@ -2,49 +2,19 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome/sparkhometest"
 )
-
-// wheel is the environment that 'make spark-wheel' installs a wheel into.
-const wheel = "../../out/spark/" + sparkhome.DefaultVersion
-
-// realSpark returns the user's Spark, else that wheel, or skips the test.
-func realSpark(t *testing.T) sparkhome.Home {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a real Spark takes half a minute; leave -short out")
-	}
-	places := sparkhome.Machine(os.Getenv)
-	if err := sparkhome.CheckJava(places); err != nil {
-		t.Skipf("Spark is left out: %v", err)
-	}
-	home, err := sparkhome.Find(t.Context(), places)
-	if err == nil {
-		return home
-	}
-	env, absErr := filepath.Abs(wheel)
-	if absErr != nil {
-		t.Fatal(absErr)
-	}
-	places = sparkhome.Machine(func(name string) string { return map[string]string{"VIRTUAL_ENV": env}[name] })
-	places.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
-	if home, inWheel := sparkhome.Find(t.Context(), places); inWheel == nil {
-		return home
-	}
-	t.Skipf("Spark is left out: %v; 'make spark-wheel' installs one for this test", err)
-	return home
-}
 
 // TestRealSpark: a real Spark is found, passed through to, and with the plugin
 // answers a query on a real cluster.
 func TestRealSpark(t *testing.T) {
-	home := realSpark(t)
+	home := sparkhometest.Real(t)
 	u := newSparkUser(t, home.Version, "")
 	u.env = append(u.env, "PATH="+os.Getenv("PATH"), "JAVA_HOME="+os.Getenv("JAVA_HOME"))
 	u.env.set("SPARK_HOME", home.Dir)

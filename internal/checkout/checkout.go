@@ -7,10 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// Root returns the nearest folder with a go.mod at or above the working directory,
-// which go test sets to the folder of the tested package. The path of a compiled
+// first is the first line of the go.mod at the root; the modules below it have others.
+const first = "module github.com/pigeon-sched/pigeon\n"
+
+// Root returns the folder of the product's go.mod, which is at or above the working directory.
+// go test sets that to the folder of the tested package. The path of a compiled
 // file would not do: with -trimpath it names no folder.
 func Root() (string, error) {
 	dir, err := os.Getwd()
@@ -18,16 +22,16 @@ func Root() (string, error) {
 		return "", err
 	}
 	for {
-		_, err := os.Stat(filepath.Join(dir, "go.mod"))
-		if err == nil {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil && strings.HasPrefix(string(text), first) {
 			return dir, nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 		above := filepath.Dir(dir)
 		if above == dir {
-			return "", errors.New("there is no go.mod in the working directory or above it")
+			return "", errors.New("there is no go.mod of Pigeon in the working directory or above it")
 		}
 		dir = above
 	}

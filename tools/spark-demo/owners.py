@@ -1,4 +1,4 @@
-"""The ideal of `pigeon bench spark --only people`, simulated: no JVM, no round trip but 0.5 ms a message.
+"""The ideal of `pigeon-bench spark --only people`, simulated: no JVM, no round trip but 0.5 ms a message.
 
 usage: owners.py PIGEON [SEEDS]
 

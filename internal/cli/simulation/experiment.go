@@ -26,7 +26,7 @@ type Flags struct {
 
 func AddFlags(fs *pflag.FlagSet) *Flags {
 	e := &Flags{Set: fs, Workload: AddWorkloadFlags(fs)}
-	fs.StringVar(&e.Desc.Trace, "trace", "gen:ec2", "file in the published format, or gen:NAME[,key=value...] (see pigeon trace --help)")
+	fs.StringVar(&e.Desc.Trace, "trace", "gen:ec2", "file in the published format, or gen:NAME[,key=value...] (see pigeon-bench trace --help)")
 	fs.StringArrayVar(&e.Desc.Policies, "policy", []string{"pigeon"}, "NAME[:key=value,...]; repeatable")
 	fs.IntVar(&e.groups, "groups", 3, "groups, of equal size")
 	fs.IntSliceVar(&e.Sizes, "group-sizes", nil, "workers of each group, such as 60,40,20, instead of --workers and --groups")

@@ -13,7 +13,7 @@ import org.pigeonsched.spark.{JobClass, Refusal}
 
 /**
  * A driver that runs commands under any master, so that cluster managers are measured with the
- * same program. `pigeon bench spark` and `pigeon replay --via spark` start it.
+ * same program. `pigeon-bench spark` and `pigeon-bench replay --via spark` start it.
  *
  * Commands are lines of standard input, answers are JSON objects, one on a line of standard output:
  *

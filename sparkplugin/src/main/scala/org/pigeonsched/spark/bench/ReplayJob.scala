@@ -41,5 +41,5 @@ object ReplayJob {
     throw new Refusal(
       s"a line is no job: $why", s"'${text.take(80)}'", "reading jobs; none was submitted",
       "a job is LINE CLASS DUE ESTIMATE DURATION..., times in ns; " +
-        "'pigeon replay --via spark' writes them")
+        "'pigeon-bench replay --via spark' writes them")
 }

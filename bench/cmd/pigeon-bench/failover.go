@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/bench/chaos/network"
+	"github.com/pigeon-sched/pigeon/bench/failover"
+	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+)
+
+func benchFailover() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "failover",
+		Short: "Measure for how long a cluster stands still when a machine dies, hangs or is cut off",
+		Long: `Starts three NATS servers with JetStream, a group of two masters, a frontend with its
+standby and two nodes as processes, under a steady load of exec tasks. It kills the
+master that leads, pauses it, cuts it off from all others, kills the frontend and
+removes its disk, and kills a NATS server, --runs times each, and measures for how
+long nothing is launched, or until the standby of the frontend goes on with a job.
+On clusters without standbys it kills the process of a task, a node, the frontend and
+the master, and measures until the tasks run again or the daemon serves again.
+
+Cutting off needs network namespaces: root, or a machine that allows user namespaces.
+Without them that is left out, and the output says so.`,
+		Example: `  pigeon-bench failover
+  pigeon-bench failover --runs 3 --kinds master-crash,nats-lost -o json`,
+		Args: cli.FlagsOnly,
+	}
+	output := cli.AddOutputFlag(cmd)
+	var o failover.Options
+	fs := cmd.Flags()
+	fs.IntVar(&o.Runs, "runs", 20, "of each kind")
+	fs.StringSliceVar(&o.Kinds, "kinds", nil, "kinds of failures: "+strings.Join(failover.Kinds(), ", ")+" (default: all that are possible here)")
+	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs and journals (default: a temporary one, removed at the end)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := o.Check(); err != nil {
+			return cli.AsUsageError(err)
+		}
+		log := cmd.ErrOrStderr()
+		o.Progress = func(line string) { fmt.Fprintln(log, line) }
+		all := o.Kinds
+		if len(all) == 0 {
+			all = failover.Kinds()
+		}
+		var apart []string
+		if !network.Entered() {
+			apart = slices.DeleteFunc(slices.Clone(all), func(k string) bool { return !failover.NeedsNetwork(k) })
+			all = slices.DeleteFunc(slices.Clone(all), failover.NeedsNetwork)
+		}
+		r, kept := &failover.Result{Bench: "failover", Runs: o.Runs}, o.Dir // a temporary folder will be gone
+		if o.Kinds = all; len(all) > 0 {
+			err := inFolder(&o.Dir, "pigeon-failover-", func() (err error) {
+				r, err = failover.Run(cmd.Context(), o)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		var failed error
+		if len(apart) > 0 {
+			o.Kinds, o.Dir = apart, kept
+			failed = failoverApart(cmd.Context(), log, &o, r)
+		}
+		err := errors.Join(printMade(cmd.OutOrStdout(), *output, r, r.Write), failed)
+		if err == nil && len(r.Kinds) == 0 {
+			err = errors.New("no kind of failure could be measured here; the output says why")
+		}
+		return err
+	}
+	return cmd
+}
+
+// failoverApart measures kinds that need hosts of the daemons' own, in a network namespace, and adds
+// them to the result, or why they are not there. What was measured before counts all the same.
+func failoverApart(ctx context.Context, log io.Writer, o *failover.Options, r *failover.Result) error {
+	var out bytes.Buffer
+	kinds := strings.Join(o.Kinds, ",")
+	args := []string{"bench", "failover", "--runs", strconv.Itoa(o.Runs), "--kinds", kinds, "-o", "json", "--data", o.Dir}
+	status, there, err := network.Enter(ctx, args, &out, log)
+	switch {
+	case there && status != 0:
+		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: the measurement ended with status %d", kinds, status))
+		return fmt.Errorf("%s could not be measured: the measurement in a network namespace ended with status %d; its reason is printed above", kinds, status)
+	case !there:
+		r.LeftOut = append(r.LeftOut, fmt.Sprintf("%s: this program may not make network namespaces here: %v", kinds, err))
+		return nil
+	}
+	var more failover.Result
+	if err := json.Unmarshal(out.Bytes(), &more); err != nil {
+		return fmt.Errorf("the output of the measurement in a network namespace cannot be read: %w", err)
+	}
+	r.Kinds, r.Load.After = append(r.Kinds, more.Kinds...), more.Load.After
+	return nil
+}
+
+func benchRolling() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rolling",
+		Short: "Measure what a rolling restart of every daemon under load costs",
+		Long: `Starts a cluster of processes under load, and then stops every daemon in order and starts
+it again, one after another: NATS servers, masters, frontends, nodes. It prints how many
+attempts were lost, how many jobs failed, and how long short jobs took before and
+meanwhile. The exit status is 1 when an attempt was lost or a job failed.
+
+With --spark, Spark applications run alongside the other work, by the Spark that
+'pigeon spark' finds; that none of their jobs is lost is measured, too.`,
+		Example: `  pigeon-bench rolling
+  pigeon-bench rolling --spark 2
+  pigeon-bench rolling --nodes 3 --longest 5s --quiet 10s --standbys=false`,
+		Args: cli.FlagsOnly,
+	}
+	output := cli.AddOutputFlag(cmd)
+	var o failover.RollingOptions
+	fs := cmd.Flags()
+	fs.IntVar(&o.Groups, "groups", 3, "of masters")
+	fs.IntVar(&o.Nodes, "nodes", 12, "in all")
+	fs.IntVar(&o.Slots, "slots", 2, "of each node")
+	fs.IntVar(&o.Frontends, "frontends", 2, "without standbys")
+	fs.BoolVar(&o.Standbys, "standbys", true, "a standby of each master and frontend, and three NATS servers")
+	fs.DurationVar(&o.Grace, "grace", time.Minute, "restart_grace of nodes, which are handed over by SIGUSR2; 0: they are stopped by SIGTERM")
+	fs.Float64Var(&o.Load, "load", 0.6, "share of the slots that tasks occupy")
+	fs.DurationVar(&o.Short, "short", 500*time.Millisecond, "tasks of jobs of the short class")
+	fs.DurationVar(&o.Shortest, "shortest", time.Second, "tasks of jobs of the long class, at least")
+	fs.DurationVar(&o.Longest, "longest", time.Minute, "and at most")
+	fs.DurationVar(&o.Quiet, "quiet", time.Minute, "load before the first restart")
+	fs.DurationVar(&o.Pause, "pause", time.Second, "after each restart")
+	fs.Uint64Var(&o.Seed, "seed", 1, "of the tasks' durations")
+	applications := fs.Int("spark", 0, "Spark applications alongside the other work; each runs a small job every two seconds")
+	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs and journals (default: a temporary one, removed at the end)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		if *applications != 0 {
+			o.Spark = &chaos.Applications{Count: *applications}
+		}
+		if err := o.Check(); err != nil {
+			return cli.AsUsageError(err)
+		}
+		if o.Spark != nil {
+			if o.Spark.Program, _, err = sparkHere(cmd.Context()); err != nil {
+				return err
+			}
+		}
+		o.Progress = func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }
+		var r *failover.RollingResult
+		err = inFolder(&o.Dir, "pigeon-rolling-", func() (err error) {
+			r, err = failover.Rolling(cmd.Context(), o)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		err = printMade(cmd.OutOrStdout(), *output, r, func(out io.Writer, machine, when string) error { return r.Write(out, &o, machine, when) })
+		return errors.Join(err, failedIf(r.Lost > 0 || r.Failed > 0 || r.SparkLost > 0))
+	}
+	return cmd
+}
+
+// inFolder calls do with a folder: the named one, or a temporary one, which is removed unless
+// do fails.
+func inFolder(dir *string, pattern string, do func() error) (err error) {
+	temporary := *dir == ""
+	if temporary {
+		*dir, err = os.MkdirTemp("", pattern)
+	} else if *dir, err = filepath.Abs(*dir); err == nil {
+		err = os.MkdirAll(*dir, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	if err = do(); err != nil {
+		return fmt.Errorf("%w; what there is of the run is in %s", err, *dir)
+	}
+	if temporary {
+		return os.RemoveAll(*dir)
+	}
+	return nil
+}
+
+// printMade prints a result as JSON or, with the machine and the day, as Markdown.
+func printMade(out io.Writer, format cli.OutputFormat, r any, write func(out io.Writer, machine, when string) error) error {
+	if format == cli.OutputJSON {
+		return cli.WriteJSON(out, r)
+	}
+	return write(out, launch.Machine(), "Made on "+time.Now().Format("2 January 2006")+".")
+}

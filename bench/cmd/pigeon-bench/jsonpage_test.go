@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/pigeon-sched/pigeon/bench/chaos"
+	"github.com/pigeon-sched/pigeon/bench/check"
+	"github.com/pigeon-sched/pigeon/bench/compare"
+	"github.com/pigeon-sched/pigeon/bench/failover"
+	"github.com/pigeon-sched/pigeon/bench/fairness"
+	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/outputs"
+	"github.com/pigeon-sched/pigeon/bench/published"
+	"github.com/pigeon-sched/pigeon/bench/reuther"
+	"github.com/pigeon-sched/pigeon/bench/soak"
+	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/documents/jsonpage"
+	"github.com/pigeon-sched/pigeon/internal/measure"
+)
+
+var update = flag.Bool("update", false, "write bench/json.md")
+
+const jsonPage = "../../json.md"
+
+func printedObjects() []jsonpage.Printed {
+	return []jsonpage.Printed{
+		{Verb: "sim", When: "for each policy and seed", Of: reflect.TypeFor[measure.Result]()},
+		{Verb: "replay", When: "for each live run, then with --compare-sim for the simulation", Of: reflect.TypeFor[measure.Result]()},
+		{Verb: "compare", When: "for each run", Of: reflect.TypeFor[compare.Record]()},
+		{Verb: "model", When: "for each policy, group size and load", Of: reflect.TypeFor[compare.ModelPoint]()},
+		{Verb: "latency", Of: reflect.TypeFor[launch.LatencyResult]()},
+		{Verb: "launch", Of: reflect.TypeFor[launch.RateResult]()},
+		{Verb: "fair", Of: reflect.TypeFor[fairness.Result]()},
+		{Verb: "faults", Of: reflect.TypeFor[check.Result]()},
+		{Verb: "chaos", When: "for each run", Of: reflect.TypeFor[chaos.Result]()},
+		{Verb: "soak", Of: reflect.TypeFor[soak.Result]()},
+		{Verb: "outputs", Of: reflect.TypeFor[outputs.Result]()},
+		{Verb: "failover", Of: reflect.TypeFor[failover.Result]()},
+		{Verb: "rolling", Of: reflect.TypeFor[failover.RollingResult]()},
+		{Verb: "reuther", Of: reflect.TypeFor[reuther.Result]()},
+		{Verb: "trace inspect", Of: reflect.TypeFor[summary]()},
+		{Verb: "trace list", When: "for each trace", Of: reflect.TypeFor[publishedTrace]()},
+		{Verb: "trace distance", When: "for each quantity", Of: reflect.TypeFor[published.Distance]()},
+		{Verb: "version", Of: reflect.TypeFor[cli.Version]()},
+	}
+}
+
+// TestJSONPage: bench/json.md is generated from the types of this program.
+func TestJSONPage(t *testing.T) {
+	t.Parallel()
+	page := jsonpage.Page{Program: "pigeon-bench", Main: "bench/cmd/pigeon-bench", Introduction: jsonIntroduction, Printed: printedObjects()}
+	text := page.Text(t, newRoot())
+	if *update {
+		if err := os.WriteFile(jsonPage, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(jsonPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(committed, text) {
+		t.Errorf("bench/json.md is not up to date with the types; run 'make json' and see what has changed: keys are a contract")
+	}
+}
+
+const jsonIntroduction = `# JSON of the laboratory
+
+Written by ` + "`make json`" + ` from the types of the program; do not edit it.
+
+With ` + "`-o json`" + ` these verbs of pigeon-bench print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
+The conventions are those of [the commands of pigeon](../docs/json.md); ` + "`sim`" + ` is described there.
+
+`
