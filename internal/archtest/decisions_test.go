@@ -14,7 +14,9 @@ var (
 	decisionStatus = regexp.MustCompile(`(?s)\n## Status\n(.*?)\n\n`)
 	// decisionChange is what a decision says of an earlier one that does not hold as it was written.
 	decisionChange = regexp.MustCompile(`(?:replaces|changes|completes|Replaces|Changes|Completes) [^.]*?\]\((\d{4}-[a-z0-9-]+\.md)\)`)
-	decisionRow    = regexp.MustCompile(`(?m)^\| \[(\d+)\]\(([^)]+)\) \| (.*) \|$`)
+	// decisionDate is how a status begins: whether the decision holds, and since when.
+	decisionDate = regexp.MustCompile(`^(?:Accepted|Superseded[^,]*), \d{1,2} [A-Z][a-z]+ \d{4}[.;]`)
+	decisionRow  = regexp.MustCompile(`(?m)^\| \[(\d+)\]\(([^)]+)\) \| (.*) \|$`)
 	// decisionGone is a number whose page was merged into another one, or moved to that of a feature.
 	decisionGone = regexp.MustCompile(`(?m)^- (\d+): (?:merged into \[(\d+)\]\((\d{4})-|a feature, )`)
 )
@@ -73,6 +75,39 @@ func TestDecisionsAreListed(t *testing.T) {
 		if number := fmt.Sprint(n + 1); !numbers[number] && !gone[number] {
 			t.Errorf("docs/adr/README.md does not say where decision %s went", number)
 		}
+	}
+}
+
+// Bounds of docs/adr, in words as wc -w counts them. A reader holds them in two hours; whoever adds a
+// decision writes it into the page that it amends, or shortens another.
+const (
+	decisionWords  = 800
+	decisionsWords = 30_000
+)
+
+// TestDecisionsAreShort: each page answers why something is so and what was tried instead, in a
+// dated status, a context and a decision, within the bounds.
+func TestDecisionsAreShort(t *testing.T) {
+	pages := decisions(t)
+	all := len(strings.Fields(read(t, filepath.Join(filepath.Dir(pages[0]), "README.md"))))
+	for _, path := range pages {
+		text, name := read(t, path), filepath.Base(path)
+		words := len(strings.Fields(text))
+		all += words
+		if words > decisionWords {
+			t.Errorf("%s has %d words, the bound is %d: shorten it to what was decided, refused and measured", name, words, decisionWords)
+		}
+		if status := decisionStatus.FindStringSubmatch(text); status == nil || !decisionDate.MatchString(status[1]) {
+			t.Errorf("%s has no section \"## Status\" that begins with \"Accepted, 1 December 2026.\"", name)
+		}
+		for _, section := range []string{"\n## Context\n", "\n## Decision\n"} {
+			if !strings.Contains(text, section) {
+				t.Errorf("%s has no section %q", name, section)
+			}
+		}
+	}
+	if all > decisionsWords {
+		t.Errorf("docs/adr has %d words, the bound is %d: merge decisions that amend each other, or shorten some", all, decisionsWords)
 	}
 }
 
