@@ -76,7 +76,7 @@ func TestExitStatusAndMessages(t *testing.T) {
 		{"version", exitDone, "pigeon ", ""},
 		{"version -o json", exitDone, `"go":"go1.`, ""},
 		{"doctor", exitDone, "good", ""},
-		{"doctor -o json", exitDone, `"check":"disk"`, ""},
+		{"doctor -o json", exitDone, `"check":"folders"`, ""},
 		{"completion bash", exitDone, "__start_pigeon", ""},
 		{"config show lorry", exitDone, "listen  127.0.0.1:1  default", ""},
 		{"config show lorry --wait 3s", exitDone, "wait    3s           flag --wait", ""},
