@@ -48,8 +48,8 @@ type Config struct {
 	TraceRatio                float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	TraceURL                  string        `mapstructure:"trace_url" doc:"where a trace is shown, an address with {trace} for its id, such as http://jaeger:16686/trace/{trace}; 'pigeon explain' prints it; empty: the id alone"`
 	History                   string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
-	HistoryRetention          time.Duration `mapstructure:"history_retention" doc:"how long what ended jobs used is kept for pigeon history, in the file history.db of the folder of the journal; 0: it is not"`
-	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in history.db at most, about 400 bytes each; beyond it the oldest are removed before history_retention is over"`
+	HistoryRetention          time.Duration `mapstructure:"history_retention" doc:"how long what ended jobs used is kept for pigeon history, in the folder history of the folder of the journal; 0: it is not"`
+	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in the folder history at most, about 100 bytes each; beyond it the oldest are removed before history_retention is over"`
 	EventLimit                int           `mapstructure:"event_limit" doc:"events kept for pigeon events at most; the oldest are forgotten"`
 	EventBytes                int64         `mapstructure:"event_bytes" doc:"bytes of memory that these events take at most"`
 	EventReaders              int           `mapstructure:"event_readers" doc:"readers of events that may wait at a time, half of them of one user; beyond it they are refused until later"`

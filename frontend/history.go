@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -17,11 +18,14 @@ import (
 // read.
 func (f *Frontend) newHistory() {
 	f.history = usage.New(usage.Options{
-		Path: filepath.Join(f.cfg.Data, "history.db"), Frontend: f.cfg.ID, Retention: f.cfg.HistoryRetention, Limit: f.cfg.HistoryLimit, Log: f.log,
+		Path: filepath.Join(f.cfg.Data, "history"), Frontend: f.cfg.ID, Retention: f.cfg.HistoryRetention, Limit: f.cfg.HistoryLimit, Log: f.log,
 		Refill: func(most int, add func(*api.JobUsage)) error {
 			return f.service.journal.LastEnded(most, func(e *journal.Ended, _ time.Duration) { add(jobs.UsageOf(&e.Status, &e.Usage)) })
 		},
 	})
+	if old := filepath.Join(f.cfg.Data, "history.db"); exists(old) {
+		f.log.Warn("the history of jobs of an earlier version is not read", "file", old, "next", "it is an SQLite file: read it with sqlite3, and remove it when nobody needs it")
+	}
 	f.life.OnClose(f.history.Close)
 	f.metrics.watchHistory(f.history.Stats)
 }
@@ -37,4 +41,9 @@ func (srv *schedulerService) History(ctx context.Context, q api.HistoryQuery) (a
 		submitter = &p.Name
 	}
 	return srv.history.History(ctx, q, submitter)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -27,7 +27,7 @@ func history(t *testing.T, f *frontOf, p identity.Principal, q api.HistoryQuery)
 }
 
 // TestHistory: each job that ended is in the history once, with what it used, also after a
-// restart of the frontend and when the file is lost; users see their own jobs.
+// restart of the frontend and when the folder is lost; users see their own jobs.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -82,11 +82,11 @@ func TestHistory(t *testing.T) {
 	f = w.restartFrontend(f)
 	check(0.02)
 	f.process.Stop()
-	if err := os.Remove(filepath.Join(f.cfg.Data, "history.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(f.cfg.Data, "history")); err != nil {
 		t.Fatal(err)
 	}
 	f = w.runFrontend(f.cfg)
-	submit(alice, sleeps("", 1, 0)) // the file is made for the first job
+	submit(alice, sleeps("", 1, 0)) // the folder is made for the first job
 	p := history(t, f, olga, api.HistoryQuery{})
 	if len(p.Jobs) != 3 {
 		t.Fatalf("%+v", p.Jobs)
@@ -133,8 +133,8 @@ func TestNoHistory(t *testing.T) {
 	if p := history(t, f, identity.Self(), api.HistoryQuery{}); p.Problem == "" || len(p.Jobs) != 0 {
 		t.Errorf("%+v", p)
 	}
-	if _, err := os.Stat(filepath.Join(f.cfg.Data, "history.db")); err == nil {
-		t.Error("there is a file")
+	if _, err := os.Stat(filepath.Join(f.cfg.Data, "history")); err == nil {
+		t.Error("there is a folder")
 	}
 }
 

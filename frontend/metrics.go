@@ -76,7 +76,7 @@ func Metrics() *telemetry.Metrics {
 // watchHistory exports the counts of ended jobs kept for pigeon history.
 func (m *metrics) watchHistory(stats func() usage.Stats) {
 	m.GaugeFunc("history_jobs", "Ended jobs in the history that pigeon history shows, of at most history_limit.", func() float64 { return float64(stats().Kept) })
-	m.CounterFuncs("history_dropped_total", "Ended jobs that are not in the history, because too many waited to be written (queue) or because the file could not be written (write).",
+	m.CounterFuncs("history_dropped_total", "Ended jobs that are not in the history, because too many waited to be written (queue) or because they could not be written (write).",
 		telemetry.Label{Name: "reason", Values: []string{"queue", "write"}}, func(reason int) float64 {
 			s := stats()
 			return float64([]int64{s.NoRoom, s.Failed}[reason])

@@ -3,6 +3,8 @@ package master
 import (
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -11,8 +13,10 @@ import (
 // ownerMetrics export what owners use and wait for, as the core shows it. Only the owner
 // goroutine calls its methods.
 type ownerMetrics struct {
-	used            *telemetry.OwnerCounter
-	running, queued *telemetry.OwnerGauge
+	labels          telemetry.OwnerLabels
+	used            *prometheus.CounterVec
+	running, queued *prometheus.GaugeVec
+	shown           map[string]bool       // values of the label that the gauges have
 	known           map[string]usedBefore // by owner, of the views so far
 	views           int                   // so far
 	next            time.Time             // when another view is taken
@@ -37,9 +41,10 @@ const (
 
 func newOwnerMetrics(m *telemetry.Metrics, class telemetry.Label) ownerMetrics {
 	return ownerMetrics{
-		used:    m.OwnerCounter("owner_slot_seconds_total", "Seconds for which tasks of an owner, without owners below it, have run, counted at their ends; under policies that share workers between owners.", class),
-		running: m.OwnerGauge("owner_running_tasks", "Tasks of an owner, without owners below it, that run.", class),
-		queued:  m.OwnerGauge("owner_queued_tasks", "Tasks of an owner, without owners below it, that wait for a worker.", class),
+		used:    m.OwnerCounters("owner_slot_seconds_total", "Seconds for which tasks of an owner, without owners below it, have run, counted at their ends; under policies that share workers between owners.", class),
+		running: m.OwnerGauges("owner_running_tasks", "Tasks of an owner, without owners below it, that run.", class),
+		queued:  m.OwnerGauges("owner_queued_tasks", "Tasks of an owner, without owners below it, that wait for a worker.", class),
+		shown:   map[string]bool{},
 		known:   map[string]usedBefore{},
 	}
 }
@@ -50,7 +55,7 @@ func (e *ownerMetrics) refresh(view sched.GroupView) {
 	if began.Before(e.next) {
 		return
 	}
-	e.apply(began, view.Owners())
+	e.apply(view.Owners())
 	e.next = began.Add(max(ownersEvery, ownersRest*time.Since(began)))
 }
 
@@ -62,7 +67,7 @@ type ownPart struct {
 
 // apply exports a view: the owners with their subtrees, each after its parent, the
 // first of them the root.
-func (e *ownerMetrics) apply(now time.Time, list []sched.OwnerView) {
+func (e *ownerMetrics) apply(list []sched.OwnerView) {
 	if len(list) == 0 {
 		return
 	}
@@ -87,10 +92,7 @@ func (e *ownerMetrics) apply(now time.Time, list []sched.OwnerView) {
 	}
 	// Parts of children are whole until here; those of parents are their remainders.
 	for i := range list {
-		e.credit(now, list[i].Owner, &parts[i])
-	}
-	for c, used := range list[0].Used {
-		e.used.SetTotal(c, used.Seconds())
+		e.addUsed(list[i].Owner, &parts[i])
 	}
 	e.show(list, parts)
 	e.forget(len(list))
@@ -111,14 +113,15 @@ func (e *ownerMetrics) usedSince(v *sched.OwnerView) (since [sched.NumClasses]sc
 	return since
 }
 
-// credit counts the part of an owner. The remainder of one without its own tasks is of
-// owners below it that are not shown any more: it stays in the total only.
-func (e *ownerMetrics) credit(now time.Time, owner string, p *ownPart) {
-	if p.tasks() == 0 {
-		return
+// addUsed counts the part of an owner. The remainder of one without its own tasks is of
+// owners below it that the core no longer shows.
+func (e *ownerMetrics) addUsed(owner string, p *ownPart) {
+	label := telemetry.OtherOwners
+	if p.tasks() > 0 {
+		label = e.labels.Of(owner)
 	}
 	for c, used := range p.used {
-		e.used.Credit(now, owner, c, max(0, used).Seconds())
+		e.used.WithLabelValues(label, sched.Class(c).String()).Add(max(0, used).Seconds())
 	}
 }
 
@@ -129,32 +132,40 @@ func (p *ownPart) tasks() (n int) {
 	return n
 }
 
-// show sets the gauges.
+// show sets the gauges, and removes those of owners without tasks.
 func (e *ownerMetrics) show(list []sched.OwnerView, parts []ownPart) {
-	running, queued := map[string][]float64{}, map[string][]float64{}
+	sums := map[string]*ownPart{}
 	for i := range list {
-		owner := list[i].Owner
 		if parts[i].tasks() == 0 {
 			continue
 		}
-		if !e.used.IsShown(owner) {
-			owner = telemetry.OtherOwners
+		label := e.labels.Of(list[i].Owner)
+		if sums[label] == nil {
+			sums[label] = &ownPart{}
 		}
-		addCounts(running, owner, &parts[i].running)
-		addCounts(queued, owner, &parts[i].queued)
+		sums[label].addTasks(&parts[i])
 	}
-	e.running.Set(running)
-	e.queued.Set(queued)
+	for label := range e.shown {
+		if sums[label] == nil {
+			e.running.DeletePartialMatch(prometheus.Labels{"owner": label})
+			e.queued.DeletePartialMatch(prometheus.Labels{"owner": label})
+			delete(e.shown, label)
+		}
+	}
+	for label, sum := range sums {
+		e.shown[label] = true
+		for c := range sum.running {
+			class := sched.Class(c).String()
+			e.running.WithLabelValues(label, class).Set(float64(sum.running[c]))
+			e.queued.WithLabelValues(label, class).Set(float64(sum.queued[c]))
+		}
+	}
 }
 
-func addCounts(values map[string][]float64, owner string, counts *[sched.NumClasses]int) {
-	v := values[owner]
-	if v == nil {
-		v = make([]float64, sched.NumClasses)
-		values[owner] = v
-	}
-	for c, n := range counts {
-		v[c] += float64(n)
+func (p *ownPart) addTasks(of *ownPart) {
+	for c := range p.running {
+		p.running[c] += of.running[c]
+		p.queued[c] += of.queued[c]
 	}
 }
 

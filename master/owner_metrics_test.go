@@ -3,7 +3,6 @@ package master
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -39,7 +38,7 @@ func seen(path string, running, queued int, used sched.Time) sched.OwnerView {
 func TestOwnerMetrics(t *testing.T) {
 	m := newMetrics(func() sched.Time { return 0 })
 	s := sched.Second
-	m.owners.apply(time.Now(), []sched.OwnerView{
+	m.owners.apply([]sched.OwnerView{
 		seen("", 6, 9, 20*s), seen("bob", 1, 0, 2*s), seen("team", 4, 9, 17*s), seen("team/alice", 3, 5, 10*s), seen("teams", 1, 0, s),
 	})
 	check := func(want map[string]float64) {
@@ -56,9 +55,9 @@ func TestOwnerMetrics(t *testing.T) {
 		"slot_seconds_total other short": 0, "running_tasks team short": 1, "running_tasks team/alice short": 3, "queued_tasks team short": 4, "queued_tasks team/alice short": 5,
 	})
 	// Alice is idle and is not in the view, with 4 s more; bob was forgotten and came back.
-	m.owners.apply(time.Now(), []sched.OwnerView{seen("", 2, 0, 29*s), seen("bob", 1, 0, s), seen("team", 1, 0, 26*s)})
+	m.owners.apply([]sched.OwnerView{seen("", 2, 0, 29*s), seen("bob", 1, 0, s), seen("team", 1, 0, 26*s)})
 	check(map[string]float64{"slot_seconds_total bob short": 3, "slot_seconds_total team short": 16, "running_tasks team/alice short": 0, "running_tasks team short": 1})
-	m.owners.apply(time.Now(), []sched.OwnerView{seen("", 0, 0, 30*s)})
+	m.owners.apply([]sched.OwnerView{seen("", 0, 0, 30*s)})
 	if got := ownersSeen(t, m.Metrics); len(got) == 0 || got["slot_seconds_total bob short"] != 3 {
 		t.Errorf("%v", got)
 	}
@@ -69,7 +68,7 @@ func TestOwnerMetrics(t *testing.T) {
 	}
 }
 
-// Owners that are not among those that used most are added up.
+// Owners after the first fifty are added up.
 func TestManyOwners(t *testing.T) {
 	t.Parallel()
 	m := newMetrics(func() sched.Time { return 0 })
@@ -78,7 +77,7 @@ func TestManyOwners(t *testing.T) {
 	for i := range all {
 		list = append(list, seen(fmt.Sprintf("o%03d", i), 1, 1, sched.Second))
 	}
-	m.owners.apply(time.Now(), list)
+	m.owners.apply(list)
 	got := ownersSeen(t, m.Metrics)
 	if len(got) != 3*2*(telemetry.ShownOwners+1) {
 		t.Errorf("%d series", len(got))
@@ -94,7 +93,7 @@ func TestManyOwners(t *testing.T) {
 		for k := range 100 {
 			list = append(list, seen(fmt.Sprintf("p%d-%d", i, k), 1, 0, sched.Second))
 		}
-		m.owners.apply(time.Now(), list)
+		m.owners.apply(list)
 	}
 	if n := len(m.owners.known); n > forgetOwners+200 {
 		t.Errorf("%d owners are known", n)

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -27,14 +26,12 @@ func doctorCommand() *cobra.Command {
 		GroupID: cli.GroupSelf,
 		Short:   "Try what a cluster on this machine will need",
 		Long: `Tries what a cluster on this machine will need and prints how to repair what does
-not work. Where daemons are installed (/etc/pigeon) it checks them as well: their settings,
-who may read keys and journals, whether the daemons' users can read the files that the settings
-name (only root can try that), when certificates end, whether the daemons run, and whether they
-run the program that is installed. Where --frontend or the settings of the commands name a
-cluster, or a pigeon dev runs, it asks that as well: whether its frontends answer, its masters and
-nodes are up and none was refused, whether each NATS server keeps the leaderships of masters with
-standbys, and whether all are of one version. It changes nothing. Exit
-status 1 when something is bad.`,
+not work. Where daemons are installed (/etc/pigeon) it checks their settings, whether the
+daemons' users can read the files that the settings name (only root can try that), and when
+certificates end. Where --frontend or the settings of the commands name a cluster, or a pigeon
+dev runs, it asks whether that cluster's frontends answer, its masters and nodes are up and none
+was refused, whether each NATS server keeps the leaderships of masters with standbys, and whether
+all are of one version. It changes nothing. Exit status 1 when something is bad.`,
 		Example: `  pigeon doctor
   pigeon doctor --frontend 127.0.0.1:20503
   pigeon doctor -o json | grep -v '"status":"good"'`,
@@ -73,17 +70,13 @@ status 1 when something is bad.`,
 	return cmd
 }
 
-// defaultNeeds returns what the default settings need: the published ports, and the
-// addresses of the first and of a later node of a local cluster.
+// defaultNeeds returns what the default settings need: the published ports and the folders.
 func defaultNeeds() doctor.Options {
 	return doctor.Options{
-		TempDir: os.TempDir(),
 		Ports: []doctor.Port{
 			{Address: "127.0.0.1:20503", Use: "frontend, for applications"},
 			{Address: "127.0.0.1:20501", Use: "node monitor, for backends"},
 		},
-		NATS:    "127.0.0.1:4222",
-		Nodes:   []string{"127.0.1.1", "127.0.3.40", "127.200.100.50"},
 		Folders: append(installedFolders(), doctor.Folder{Path: os.TempDir(), Use: "pigeon dev", Check: checkDevFolder}),
 		Host:    thisHost(),
 	}
@@ -118,20 +111,9 @@ func installedFolders() (list []doctor.Folder) {
 
 // thisHost returns this machine as one on which daemons may be installed.
 func thisHost() *doctor.Host {
-	owners := []int{0, os.Getuid()}
-	if u, err := user.Lookup("pigeon"); err == nil {
-		if uid, err := strconv.Atoi(u.Uid); err == nil {
-			owners = append(owners, uid)
-		}
-	}
-	h := &doctor.Host{
-		Root: "/", Now: time.Now(), Owner: owners, Load: loadInstalled, Program: "unknown", Processes: doctor.Running, State: doctor.SystemdState,
-	}
+	h := &doctor.Host{Root: "/", Now: time.Now(), Load: loadInstalled}
 	if os.Geteuid() == 0 {
 		h.Readable = readableFor
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		h.Program = doctor.Built(info)
 	}
 	return h
 }

@@ -29,8 +29,13 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 		Example: `  pigeon history
   pigeon history --since 24h --by owner,day
   pigeon history --jobs --state failed --owner team
+<<<<<<< HEAD
   pigeon history --export jobs.parquet --since 2026-01-01`,
 		Args: cli.FlagsOnly,
+=======
+  pigeon history --export jobs.jsonl --since 2026-01-01`,
+		Args: flagsOnly,
+>>>>>>> trunk
 	}
 	output := cli.AddOutputFlag(cmd)
 	var o historyOptions
@@ -44,7 +49,7 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 	fs.StringVar(&o.query.State, "state", "", "jobs with this end: completed, failed or cancelled")
 	fs.BoolVar(&o.jobs, "jobs", false, "list the jobs, the last to end first")
 	fs.IntVar(&o.limit, "limit", 20, "with --jobs: how many")
-	fs.StringVar(&o.export, "export", "", "write the jobs to this file, as CSV (.csv) or Parquet (.parquet)")
+	fs.StringVar(&o.export, "export", "", "write the jobs to this file, as CSV (.csv) or JSON lines (.jsonl)")
 	addClientFlags(cmd)
 	addOwnerFlag(cmd) // the setting of this name is the owner of submitted jobs; it selects none
 	owner := cmd.Flags().Lookup("owner")

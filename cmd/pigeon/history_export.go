@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/csv"
@@ -12,16 +13,11 @@ import (
 	"reflect"
 	"strconv"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
-
-// rowGroup bounds the jobs that a Parquet file gathers in memory.
-const rowGroup = 50_000
 
 // usageWriter writes jobs to a file.
 type usageWriter interface {
@@ -34,10 +30,10 @@ func formatOf(path string) (func(io.Writer) usageWriter, error) {
 	switch filepath.Ext(path) {
 	case ".csv":
 		return newCSV, nil
-	case ".parquet":
-		return newParquet, nil
+	case ".jsonl":
+		return newJSONLines, nil
 	}
-	return nil, fmt.Errorf("--export %s: the name of the file says its format; end it in .csv or .parquet", path)
+	return nil, fmt.Errorf("--export %s: the name of the file says its format; end it in .csv, or in .jsonl for JSON lines", path)
 }
 
 // exportTo writes the selected jobs of all frontends to the file, those of each frontend in the
@@ -77,35 +73,35 @@ func (o *historyOptions) exportTo(ctx context.Context, c *clusterClient, said *h
 	return nil
 }
 
-// usageColumns are the names of the columns of an export: the keys of the JSON.
+// usageColumns are the names of the columns of CSV: the keys of the JSON.
 func usageColumns() (names []string) {
 	for f := range reflect.TypeFor[exportedUsage]().Fields() {
-		names = append(names, f.Tag.Get("parquet"))
+		names = append(names, f.Tag.Get("csv"))
 	}
 	return names
 }
 
-// exportedUsage is a row of an export. wait and longest_wait are empty where no task started.
+// exportedUsage is a row of CSV. wait and longest_wait are empty where no task started.
 type exportedUsage struct {
-	Job         string   `parquet:"job"`
-	Name        string   `parquet:"name"`
-	Owner       string   `parquet:"owner"`
-	Submitter   string   `parquet:"submitter"`
-	App         string   `parquet:"app"`
-	Class       string   `parquet:"class"`
-	State       string   `parquet:"state"`
-	Reason      string   `parquet:"reason"`
-	Submitted   float64  `parquet:"submitted"`
-	Ended       float64  `parquet:"ended"`
-	Tasks       int64    `parquet:"tasks"`
-	Completed   int64    `parquet:"completed"`
-	Failed      int64    `parquet:"failed"`
-	Attempts    int64    `parquet:"attempts"`
-	Again       int64    `parquet:"again"`
-	SlotSeconds float64  `parquet:"slot_seconds"`
-	LostSeconds float64  `parquet:"lost_slot_seconds"`
-	Wait        *float64 `parquet:"wait"`
-	LongestWait *float64 `parquet:"longest_wait"`
+	Job         string   `csv:"job"`
+	Name        string   `csv:"name"`
+	Owner       string   `csv:"owner"`
+	Submitter   string   `csv:"submitter"`
+	App         string   `csv:"app"`
+	Class       string   `csv:"class"`
+	State       string   `csv:"state"`
+	Reason      string   `csv:"reason"`
+	Submitted   float64  `csv:"submitted"`
+	Ended       float64  `csv:"ended"`
+	Tasks       int64    `csv:"tasks"`
+	Completed   int64    `csv:"completed"`
+	Failed      int64    `csv:"failed"`
+	Attempts    int64    `csv:"attempts"`
+	Again       int64    `csv:"again"`
+	SlotSeconds float64  `csv:"slot_seconds"`
+	LostSeconds float64  `csv:"lost_slot_seconds"`
+	Wait        *float64 `csv:"wait"`
+	LongestWait *float64 `csv:"longest_wait"`
 }
 
 func exported(j *api.JobUsage) exportedUsage {
@@ -175,22 +171,11 @@ func (c *csvWriter) close() error {
 	return errors.Join(err, c.w.Error())
 }
 
-// parquetWriter writes row groups.
-type parquetWriter struct {
-	w *parquet.GenericWriter[exportedUsage]
-}
+// linesWriter writes a JSON object for each job, as 'pigeon history --jobs -o json' prints it.
+type linesWriter struct{ w *bufio.Writer }
 
-func newParquet(w io.Writer) usageWriter {
-	return &parquetWriter{parquet.NewGenericWriter[exportedUsage](w, parquet.MaxRowsPerRowGroup(rowGroup), parquet.Compression(&parquet.Snappy))}
-}
+func newJSONLines(w io.Writer) usageWriter { return linesWriter{bufio.NewWriter(w)} }
 
-func (p *parquetWriter) write(list []api.JobUsage) error {
-	rows := make([]exportedUsage, len(list))
-	for i := range list {
-		rows[i] = exported(&list[i])
-	}
-	_, err := p.w.Write(rows)
-	return err
-}
+func (l linesWriter) write(list []api.JobUsage) error { return writeAllJSON(l.w, list) }
 
-func (p *parquetWriter) close() error { return p.w.Close() }
+func (l linesWriter) close() error { return l.w.Flush() }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -88,7 +86,7 @@ func testHistoryList(t *testing.T) {
 
 func testHistoryExport(t *testing.T) {
 	folder := t.TempDir()
-	table, file := filepath.Join(folder, "jobs.csv"), filepath.Join(folder, "jobs.parquet")
+	table, file := filepath.Join(folder, "jobs.csv"), filepath.Join(folder, "jobs.jsonl")
 	succeed(t, "history", "--export", table)
 	succeed(t, "history", "--export", file)
 	text, err := os.ReadFile(table)
@@ -99,13 +97,14 @@ func testHistoryExport(t *testing.T) {
 	if err != nil || len(rows) != 9 || !slices.Equal(rows[0], usageColumns()) {
 		t.Fatalf("%q, %v", rows, err)
 	}
-	jobs, err := parquet.ReadFile[exportedUsage](file)
+	text, err = os.ReadFile(file)
+	jobs := lines[api.JobUsage](t, string(text))
 	if err != nil || len(jobs) != 8 {
 		t.Fatalf("%+v, %v", jobs, err)
 	}
 	for _, j := range jobs {
 		at := slices.IndexFunc(rows, func(r []string) bool { return r[0] == j.Job })
-		if at < 0 || rows[at][slices.Index(rows[0], "slot_seconds")] != strconv.FormatFloat(j.SlotSeconds, 'f', -1, 64) || j.Wait == nil {
+		if at < 0 || rows[at][slices.Index(rows[0], "slot_seconds")] != strconv.FormatFloat(j.SlotSeconds, 'f', -1, 64) || !j.Started {
 			t.Errorf("%+v in %q", j, rows)
 		}
 	}
@@ -126,7 +125,8 @@ func testHistoryMistakes(t *testing.T) {
 		"--since 1h --until 2h":                "not before",
 		"--state running":                      "completed, failed or cancelled",
 		"--class medium":                       "short and long",
-		"--export jobs.txt":                    ".parquet",
+		"--export jobs.parquet":                ".jsonl",
+		"--export jobs.txt":                    ".jsonl",
 		"--export jobs.csv --by owner":         "leave one out",
 		"--jobs --by owner":                    "leave one out",
 		"--jobs --limit 0":                     "1 or more",
@@ -165,7 +165,7 @@ func testHistoryPage(t *testing.T) {
 	if n < 8 {
 		t.Errorf("%d commands", n)
 	}
-	if info, err := os.Stat("jobs.parquet"); err != nil || info.Size() == 0 {
+	if info, err := os.Stat("jobs.jsonl"); err != nil || info.Size() == 0 {
 		t.Errorf("%v, %v", info, err)
 	}
 }

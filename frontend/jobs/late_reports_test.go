@@ -36,8 +36,8 @@ func endReport(job sched.JobID) *wire.Item {
 // waits are the waits that become known after the ends of jobs.
 type waits []time.Duration
 
-func (w *waits) Add(*api.JobUsage)                                  {}
-func (w *waits) AddLost(_ string, _ float64, _, wait time.Duration) { *w = append(*w, wait) }
+func (w *waits) Add(*api.JobUsage)                              {}
+func (w *waits) AddLost(_ *api.JobUsage, _, wait time.Duration) { *w = append(*w, wait) }
 
 // TestWaitOfALateReport: a node that was cut off reports an attempt long after its job was cancelled.
 // The job has waited until then at most, also for a frontend that was started again since.

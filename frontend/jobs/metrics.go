@@ -14,7 +14,8 @@ import (
 // Metrics are the metrics of a table of jobs.
 type Metrics struct {
 	accepted   []prometheus.Counter // by class
-	byOwner    *telemetry.OwnerCounter
+	byOwner    *prometheus.CounterVec
+	owners     telemetry.OwnerLabels
 	ends       []prometheus.Counter  // by state, in the order of endStates
 	completion []prometheus.Observer // of jobs, by class
 	queueing   []prometheus.Observer // of tasks, by class
@@ -35,7 +36,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	classes := []string{sched.Short.String(), sched.Long.String()}
 	e := &Metrics{
 		accepted:   m.Counters("jobs_accepted_total", "Jobs accepted.", "class", classes...),
-		byOwner:    m.OwnerCounter("owner_jobs_accepted_total", "Jobs accepted, by owner.", telemetry.Label{}),
+		byOwner:    m.OwnerCounters("owner_jobs_accepted_total", "Jobs accepted, by owner."),
 		ends:       m.Counters("jobs_ended_total", "Jobs ended.", "state", "completed", "failed", "cancelled"),
 		completion: m.Latencies("completion_seconds", "Completion time of jobs, from submission, or from the end of the last job after which it starts, to the last task's end.", "class", classes...),
 		queueing:   m.Latencies("queueing_seconds", "Time a task waited, from its job's arrival, or from the end of the last job after which it starts, to its start.", "class", classes...),
@@ -64,7 +65,7 @@ func (e *Metrics) owed(o sched.Owed, held int64) {
 func (e *Metrics) accept(j *Job) {
 	e.accepted[j.Submission.Class].Inc()
 	e.classified[j.Submission.Origin].Inc()
-	e.byOwner.Add(time.Now(), j.Status.Owner, 0, 1)
+	e.byOwner.WithLabelValues(e.owners.Of(j.Status.Owner)).Inc()
 }
 
 func (e *Metrics) retried(why sched.Outcome) {

@@ -13,9 +13,9 @@ import (
 // wait.
 type Usage interface {
 	Add(*api.JobUsage)
-	// AddLost adds time that an attempt of a job, known by its submission too, had a slot in vain, and
+	// AddLost adds time that an attempt of a job that ended had a slot in vain, and
 	// how long the job had waited when that attempt started.
-	AddLost(job string, submitted float64, lost, wait time.Duration)
+	AddLost(j *api.JobUsage, lost, wait time.Duration)
 }
 
 // vain is an attempt that had a slot and whose result does not count.
@@ -131,7 +131,7 @@ func (t *Table) Unused(report *wire.Item) (kept journal.Record, ok bool) {
 		t.reportedStart(j, report)
 		j.usage.Lost += lost
 	case t.opts.Usage != nil:
-		t.opts.Usage.AddLost(j.Status.Job, j.Status.Submitted, lost, t.waited(j, report))
+		t.opts.Usage.AddLost(UsageOf(&j.Status, &j.usage), lost, t.waited(j, report))
 	}
 	return kept, ok
 }

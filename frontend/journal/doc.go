@@ -79,6 +79,6 @@
 //     at the next opening instead.
 //   - Another process holds the folder: Open refuses and names it.
 //
-// docs/adr/0007-journal.md records why it is built on pebble and how it is laid
-// out, docs/adr/0013-dense-sequence-numbers.md how damage is found.
+// docs/adr/0007-journal.md records why it is built on pebble, how it is laid out and
+// how damage is found.
 package journal

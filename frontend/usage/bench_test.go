@@ -11,7 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// benchJobs are in the file of the benchmarks.
+// benchJobs are in the history of the benchmarks.
 const benchJobs = 1_000_000
 
 func benchJob(i int) *api.JobUsage {
@@ -29,7 +29,7 @@ func benchJob(i int) *api.JobUsage {
 // fill returns a keeper with that many jobs. It adds them as fast as they are written.
 func fill(b *testing.B, jobs int) *kept {
 	b.Helper()
-	k := start(b, filepath.Join(b.TempDir(), "history.db"), func(o *Options) {
+	k := start(b, filepath.Join(b.TempDir(), "history"), func(o *Options) {
 		o.Limit, o.Retention, o.Log = benchJobs, 1000*time.Hour, slog.New(slog.DiscardHandler)
 	})
 	for i := range jobs {
@@ -69,8 +69,9 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory queries a million jobs.
-func BenchmarkHistory(b *testing.B) {
+// BenchmarkDayOfAMillionJobs queries a history of a million jobs, which ended within a day and four
+// hours: each query by another key, and as pages.
+func BenchmarkDayOfAMillionJobs(b *testing.B) {
 	k := fill(b, benchJobs)
 	for _, c := range []struct {
 		name string

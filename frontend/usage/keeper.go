@@ -3,15 +3,15 @@ package usage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // Bounds of what waits to be written, and for how long.
@@ -24,11 +24,12 @@ const (
 
 // Options of a Keeper.
 type Options struct {
-	Path      string        // of the file, which is made for the first job
+	Path      string        // of the folder, which is made for the first job
 	Frontend  string        // its name
 	Retention time.Duration // 0: nothing is kept
 	Limit     int           // jobs kept at most
 	Log       *slog.Logger
+	FS        store.FS // where the folder is; nil: the disk of this host
 	// Refill calls add with the jobs that ended last, as far as the journal has them, at most that
 	// many; nil: there are none.
 	Refill func(most int, add func(*api.JobUsage)) error
@@ -40,13 +41,14 @@ type Keeper struct {
 	opts     Options
 	queue    chan entry
 	flush    chan chan struct{}
-	ended    chan struct{} // closed when Run has returned
-	store    *store        // of the goroutine of Run; nil while there is no file
-	unfilled chan struct{} // likewise; closed while the file has jobs that are not summed up, else nil
-	unopened int64         // likewise; entries that were dropped because there is no file
-	readers  atomic.Pointer[readers]
+	ended    chan struct{}          // closed when Run has returned
+	rows     *rows                  // of the goroutine of Run; nil while there are none
+	unopened int64                  // likewise; entries that were dropped because there are none
 	problem  atomic.Pointer[string] // why nothing can be kept
 	stats    stats
+
+	reading sync.RWMutex // held by queries, and by Close
+	shown   *rows        // guarded by reading; nil before the first job and after Close
 }
 
 // entry is a job that ended, or, where late is not nil, what has become known of one since.
@@ -69,13 +71,16 @@ type stats struct {
 
 // Stats are what a Keeper has done since its start.
 type Stats struct {
-	Kept             int64 // jobs in the file
+	Kept             int64 // jobs in the history
 	NoRoom, Failed   int64 // jobs dropped: the queue was full, they could not be written
 	Expired, Removed int64 // jobs removed: their retention was over, there were more than the limit
 }
 
 // New returns a keeper. Run writes; Close must follow.
 func New(o Options) *Keeper {
+	if o.FS == nil {
+		o.FS = store.HostFS()
+	}
 	return &Keeper{opts: o, queue: make(chan entry, queued), flush: make(chan chan struct{}), ended: make(chan struct{})}
 }
 
@@ -83,9 +88,10 @@ func New(o Options) *Keeper {
 func (k *Keeper) Add(j *api.JobUsage) { k.add(entry{job: j}) }
 
 // AddLost adds to a job the time for which an attempt had a slot in vain, and how long the job had
-// waited when that attempt started, which became known after the job's end.
-func (k *Keeper) AddLost(job string, submitted float64, lost, wait time.Duration) {
-	k.add(entry{&api.JobUsage{Job: job, Submitted: submitted}, &late{lost, wait}})
+// waited when that attempt started, which became known after the job's end. Of j the id and the
+// instants of submission and end count.
+func (k *Keeper) AddLost(j *api.JobUsage, lost, wait time.Duration) {
+	k.add(entry{j, &late{lost, wait}})
 }
 
 func (k *Keeper) add(e entry) {
@@ -127,26 +133,11 @@ func (k *Keeper) Run(ctx context.Context) {
 			close(done)
 		case <-expire.C:
 			k.expire()
-		case <-k.unfilled:
-			k.fill()
 		}
 	}
 }
 
-// fill sums up, between the jobs that end, a day of a file that was written without sums.
-func (k *Keeper) fill() {
-	more, err := k.store.fill()
-	if err != nil {
-		k.failed("summing up the jobs that it has", err, "see to the disk; 'pigeon history' reads these jobs one by one until the frontend starts again")
-	} else if !more {
-		k.opts.Log.Info("the history of jobs is summed up", "file", k.opts.Path)
-	}
-	if err != nil || !more {
-		k.unfilled = nil
-	}
-}
-
-// collect gathers what comes within a moment and writes it as one batch: a write to the file for
+// collect gathers what comes within a moment and writes it as one batch: a write for
 // each job would cost more than the job.
 func (k *Keeper) collect(ctx context.Context, first entry) {
 	batch := []entry{first}
@@ -184,124 +175,120 @@ func (k *Keeper) writeAll() {
 
 // write writes a batch, and removes the jobs beyond the limit.
 func (k *Keeper) write(batch []entry) {
-	if k.store == nil && !k.open() {
+	if k.rows == nil && !k.open() {
 		k.stats.failed.Add(int64(len(batch)))
 		k.unopened += int64(len(batch))
 		return
 	}
-	removed, err := k.store.write(batch, k.opts.Limit)
-	k.stats.kept.Store(k.store.kept)
+	err := k.rows.put(batch, true)
 	if err != nil {
 		k.stats.failed.Add(int64(len(batch)))
-		k.failed("writing jobs that ended", err, fmt.Sprintf("see to the disk; %s missing in the history, and scheduling goes on", sched.Count(len(batch), "job is", "jobs are")))
-		return
+	} else {
+		var removed int64
+		removed, err = k.rows.remove(never, k.rows.kept-int64(k.opts.Limit))
+		k.stats.removed.Add(removed)
 	}
-	k.stats.removed.Add(removed)
+	k.stats.kept.Store(k.rows.kept)
+	k.unlessFailed("writing jobs that ended", err)
 }
 
 // expire removes jobs whose retention is over.
 func (k *Keeper) expire() {
-	if k.store == nil {
+	if k.rows == nil {
 		return
 	}
-	n, err := k.store.removeBefore(time.Now().Add(-k.opts.Retention))
+	n, err := k.rows.remove(time.Now().Add(-k.opts.Retention).UnixMicro(), never)
 	k.stats.expired.Add(n)
-	k.stats.kept.Store(k.store.kept)
-	if err != nil {
-		k.failed("removing jobs whose history_retention is over", err, "see to the disk; it is tried again in a minute")
+	k.stats.kept.Store(k.rows.kept)
+	k.unlessFailed("removing jobs whose history_retention is over", err)
+}
+
+// unlessFailed reports an error of the store, once, and notes whether it has failed for good.
+func (k *Keeper) unlessFailed(tried string, err error) {
+	if err == nil {
+		return
+	}
+	if k.rows.err() != nil {
+		k.report(tried, err, "see to the disk and start the frontend again; if it fails again, move the folder away first: the history then begins with what the journal has")
+		return
+	}
+	k.opts.Log.Warn("the history of jobs is not complete", "error", k.fault(tried, err, "see to the disk; scheduling goes on"))
+}
+
+// report reports why nothing can be kept, once for each reason.
+func (k *Keeper) report(tried string, err error, next string) {
+	text := k.fault(tried, err, next).Error()
+	if before := k.problem.Swap(&text); before == nil || *before != text {
+		k.opts.Log.Warn("the history of jobs is not kept", "error", text)
 	}
 }
 
-// open opens the file, which is made where there is none, and enters what it lacks. A file that
-// is damaged is put aside.
+// open opens the folder, which is made where there is none, and enters what it lacks. One that is
+// damaged is put aside.
 func (k *Keeper) open() bool {
-	s, err := openStore(k.opts.Path)
-	if isDamaged(err) {
+	r, err := openRows(k.opts)
+	if _, damaged := errors.AsType[*store.DamageError](err); damaged && r == nil {
 		aside := k.opts.Path + ".damaged"
-		k.failed("opening it", err, "nothing needs to be done: it is kept as "+aside+", and the history begins anew with what the journal has")
-		if err = putAside(k.opts.Path, aside); err == nil {
-			s, err = openStore(k.opts.Path)
+		k.opts.Log.Warn("the history of jobs is not complete", "error", k.fault("opening it", err, "nothing needs to be done: it is kept as "+aside+", and the history begins again with what the journal has"))
+		if err = errors.Join(os.RemoveAll(aside), os.Rename(k.opts.Path, aside)); err == nil {
+			r, err = openRows(k.opts)
 		}
 	}
-	var r *readers
-	if err == nil {
-		r, err = openReaders(k.opts.Path)
-	}
-	if err != nil {
-		if s != nil {
-			err = errors.Join(err, s.close())
+	if k.rows = r; err != nil {
+		next := "see to the disk; it is tried again with the next job that ends"
+		if r != nil {
+			next = "see to the disk and start the frontend again"
 		}
-		text := k.fault("opening it", err, "see to the disk; it is tried again with the next job that ends").Error()
-		if before := k.problem.Swap(&text); before == nil || *before != text {
-			k.opts.Log.Warn("the history of jobs is not kept", "error", text)
-		}
+		k.report("opening it", err, next)
 		return false
 	}
-	k.store = s
-	k.readers.Store(r)
+	k.reading.Lock()
+	k.shown = r
+	k.reading.Unlock()
 	k.problem.Store(nil)
 	k.refill()
 	k.expire()
-	if s.filled > 0 {
-		k.opts.Log.Info("the history of jobs is summed up by the hour, once", "file", k.opts.Path, "jobs", s.kept)
-		k.unfilled = make(chan struct{})
-		close(k.unfilled)
-	}
 	return true
 }
 
-// refill enters the jobs that the journal has and the file lacks: those that waited to be
-// written when the process ended, or all where the file is new.
+// refillMost bounds the jobs that are requested from the journal: all that can have waited to be
+// written when the process was killed.
+const refillMost = 100_000
+
+// refill enters the jobs that the journal has and the store lacks: those that waited to be
+// written when the process ended, or all where the folder is new.
 func (k *Keeper) refill() {
 	if k.opts.Refill == nil {
 		return
 	}
-	most := refillClean
-	if !k.store.clean {
-		most = refillAll
-	}
 	var list []entry
-	before := k.store.kept
-	err := k.opts.Refill(min(most, k.opts.Limit), func(j *api.JobUsage) { list = append(list, entry{job: j}) })
+	before := k.rows.kept
+	err := k.opts.Refill(min(refillMost, k.opts.Limit), func(j *api.JobUsage) { list = append(list, entry{job: j}) })
 	for err == nil && len(list) > 0 {
 		n := min(len(list), batchJobs)
-		err = k.store.insertMissing(list[:n])
+		err = k.rows.put(list[:n], false)
 		list = list[n:]
 	}
-	if err == nil {
-		err = k.store.begin()
-	}
-	k.stats.kept.Store(k.store.kept)
-	k.stats.refilled.Add(min(k.unopened, k.store.kept-before))
+	k.stats.kept.Store(k.rows.kept)
+	k.stats.refilled.Add(min(k.unopened, k.rows.kept-before))
 	k.unopened = 0
 	if err != nil {
-		k.failed("entering what the journal has and it lacks", err, "nothing needs to be done: the last jobs before the restart may be missing in the history")
+		k.opts.Log.Warn("the history of jobs is not complete", "error", k.fault("entering what the journal has and it lacks", err, "nothing needs to be done: the last jobs before the restart may be missing in the history"))
 	}
 }
-
-// How many of the jobs that ended last are requested from the journal: those whose effects were
-// not released when the process stopped, or all that can have waited when it was killed.
-const (
-	refillClean = 10_000
-	refillAll   = 100_000
-)
 
 func (k *Keeper) fault(tried string, err error, next string) error {
-	return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "file " + k.opts.Path, Tried: tried, Next: next}
+	return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "folder " + k.opts.Path, Tried: tried, Next: next}
 }
 
-func (k *Keeper) failed(tried string, err error, next string) {
-	k.opts.Log.Warn("the history of jobs is not complete", "error", k.fault(tried, err, next))
-}
-
-// Close writes what waits and closes the file. It is called when Run has returned.
-func (k *Keeper) Close() (err error) {
+// Close writes what waits and closes the store. It is called when Run has returned.
+func (k *Keeper) Close() error {
 	k.writeAll()
-	if r := k.readers.Swap(nil); r != nil {
-		err = r.close()
+	if k.rows == nil || k.rows.err() != nil {
+		return nil // a query may be blocked in a store that has failed, with the lock
 	}
-	if k.store != nil {
-		err = errors.Join(err, k.store.end(), k.store.close())
-	}
-	return err
+	k.reading.Lock()
+	defer k.reading.Unlock()
+	k.shown = nil
+	return k.rows.close()
 }

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
@@ -87,7 +90,7 @@ func expect[T any](t *testing.T, what string, got, want T) {
 // TestJobsAreKeptOnce: a job is found as it was added, also after a restart, and once, however
 // often it is added; another job under its id is another job.
 func TestJobsAreKeptOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.db")
+	path := filepath.Join(t.TempDir(), "history")
 	k := start(t, path)
 	expect(t, "before the first job", k.ask(t, api.HistoryQuery{}).Kept, 0)
 	want := job("a", 0)
@@ -104,7 +107,7 @@ func TestJobsAreKeptOnce(t *testing.T) {
 		k = start(t, path)
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
+	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
@@ -112,17 +115,17 @@ func TestJobsAreKeptOnce(t *testing.T) {
 // TestLateReports: what nodes report of a job's attempts after its end is added to it, and stays
 // when the job is written again.
 func TestLateReports(t *testing.T) {
-	k := start(t, filepath.Join(t.TempDir(), "history.db"))
+	k := start(t, filepath.Join(t.TempDir(), "history"))
 	waited := job("waited", 0)
 	early := job("early", 1, func(j *api.JobUsage) { // cancelled before a start was reported
 		j.Started, j.Wait, j.LongestWait, j.LostSeconds = false, 0, 0, 0
 	})
 	k.Add(waited)
 	k.Add(early)
-	k.AddLost("waited", waited.Submitted, 2*time.Second, 9*time.Second)
-	k.AddLost("early", early.Submitted, 3*time.Second, 2*time.Second)
-	k.AddLost("early", early.Submitted, time.Second, time.Second)
-	k.AddLost("unknown", 1, time.Second, time.Second)
+	k.AddLost(waited, 2*time.Second, 9*time.Second)
+	k.AddLost(early, 3*time.Second, 2*time.Second)
+	k.AddLost(early, time.Second, time.Second)
+	k.AddLost(job("unknown", 1), time.Second, time.Second)
 	k.Add(waited)
 	k.Add(early)
 	want := []api.JobUsage{*waited, *early}
@@ -134,7 +137,7 @@ func TestLateReports(t *testing.T) {
 // TestRefill: a keeper whose process was killed finds in the journal what it lacks, and what it
 // has stays as it is.
 func TestRefill(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.db")
+	path := filepath.Join(t.TempDir(), "history")
 	k := start(t, path)
 	k.Add(job("a", 0))
 	k.ask(t, api.HistoryQuery{})
@@ -164,7 +167,7 @@ func TestRefill(t *testing.T) {
 // TestBounds: the oldest jobs are removed at the limit, others at the end of their retention,
 // and a job that finds no room is counted; no caller waits.
 func TestBounds(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.db")
+	path := filepath.Join(t.TempDir(), "history")
 	k := start(t, path, func(o *Options) { o.Limit = 3 })
 	for i := range 5 {
 		k.Add(job(fmt.Sprint(i), float64(i)))
@@ -185,7 +188,7 @@ func TestBounds(t *testing.T) {
 	}
 	expect(t, "without room", full.Stats(), Stats{NoRoom: 7})
 
-	off := start(t, filepath.Join(t.TempDir(), "none.db"), func(o *Options) { o.Retention = 0 })
+	off := start(t, filepath.Join(t.TempDir(), "none"), func(o *Options) { o.Retention = 0 })
 	off.Add(job("a", 0))
 	if p := off.ask(t, api.HistoryQuery{}); p.Problem != "history_retention is 0" {
 		t.Errorf("%+v", p)
@@ -197,7 +200,7 @@ func TestBounds(t *testing.T) {
 // TestSelection: every filter selects, pages follow each other without gaps and repetitions, and
 // a submitter sees its own jobs.
 func TestSelection(t *testing.T) {
-	k := start(t, filepath.Join(t.TempDir(), "history.db"))
+	k := start(t, filepath.Join(t.TempDir(), "history"))
 	k.Add(job("a", 0))
 	k.Add(job("b", 1, func(j *api.JobUsage) { j.Owner, j.Submitter, j.Class = "team", "bob", "long" }))
 	k.Add(job("c", 2, func(j *api.JobUsage) { j.Owner, j.Submitter, j.State, j.Name = "teams", "", api.StateFailed, "other" }))
@@ -247,7 +250,7 @@ func TestSelection(t *testing.T) {
 
 // TestSums: jobs are summed up by each key and by several.
 func TestSums(t *testing.T) {
-	k := start(t, filepath.Join(t.TempDir(), "history.db"))
+	k := start(t, filepath.Join(t.TempDir(), "history"))
 	k.Add(job("a", 0))
 	k.Add(job("b", 0, func(j *api.JobUsage) { j.State, j.Wait, j.LongestWait = api.StateFailed, 4, 8 }))
 	k.Add(job("c", 0, func(j *api.JobUsage) {
@@ -279,7 +282,7 @@ func TestSums(t *testing.T) {
 
 // TestManySums: more lines than an answer may have are refused with the limit.
 func TestManySums(t *testing.T) {
-	k := start(t, filepath.Join(t.TempDir(), "history.db"), func(o *Options) { o.Limit = 10_000 })
+	k := start(t, filepath.Join(t.TempDir(), "history"), func(o *Options) { o.Limit = 10_000 })
 	for i := range api.HistorySums + 1 {
 		k.Add(job(fmt.Sprint(i), 0, func(j *api.JobUsage) { j.Name = fmt.Sprint("work ", i) }))
 	}
@@ -292,31 +295,78 @@ func TestManySums(t *testing.T) {
 	}
 }
 
-// TestDamage: a file that cannot be read is put aside, and one that cannot be made is reported.
+// TestDamage: a store that cannot be read is put aside, and one that cannot be made is reported.
 func TestDamage(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "history.db")
-	if err := os.WriteFile(path, []byte("no database, but long enough to be read as one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "history")
 	k := start(t, path)
+	k.Add(job("before", 0))
+	k.ask(t, api.HistoryQuery{})
+	k.stop()
+	manifests, err := filepath.Glob(filepath.Join(path, "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatal(manifests, err)
+	}
+	for _, file := range manifests {
+		if err := os.WriteFile(file, []byte("no manifest, but long enough to be read as one"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k = start(t, path)
 	k.Add(job("a", 0))
 	expect(t, "after damage", ids(k.ask(t, api.HistoryQuery{})), []string{"a"})
 	if _, err := os.Stat(path + ".damaged"); err != nil {
 		t.Error(err)
 	}
 
-	k = start(t, filepath.Join(t.TempDir(), "no folder", "history.db"))
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k = start(t, filepath.Join(file, "history"))
 	k.Add(job("a", 0))
 	if p := k.ask(t, api.HistoryQuery{}); p.Problem == "" || p.Dropped != 1 || p.Kept != 0 {
 		t.Errorf("%+v", p)
 	}
 }
 
-// TestFileThatCouldNotBeMade: what ended while the file could not be made is entered from the journal
+// TestDiskThatFails: when the disk fails, jobs that end are counted as dropped, queries say why there is
+// no history, and the keeper stops.
+func TestDiskThatFails(t *testing.T) {
+	if os.Getenv(leaky) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDiskThatFails$") //nolint:gosec // this test
+		cmd.Env = append(os.Environ(), leaky+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	for _, faults := range []store.Faults{{WriteErrors: 12}, {FsyncErrors: 8}, {FullAfter: 20_000}} {
+		path := filepath.Join(t.TempDir(), "history")
+		k := start(t, path, func(o *Options) { o.FS = faults.On(store.HostFS()) })
+		n := 0
+		for p := (api.HistoryPage{}); p.Problem == ""; n++ {
+			if n > 10_000 {
+				t.Fatalf("%+v: %+v", faults, p)
+			}
+			k.Add(job(fmt.Sprint("job-", n), float64(n)/1000))
+			p = k.ask(t, api.HistoryQuery{Limit: 1})
+		}
+		k.Add(job("last", 100))
+		if p := k.ask(t, api.HistoryQuery{Limit: 1}); p.Dropped == 0 || len(p.Jobs) > 0 || !strings.Contains(p.Problem, path) {
+			t.Errorf("%+v: %+v", faults, p)
+		}
+		k.stop()
+	}
+}
+
+// TestFolderThatCouldNotBeMade: what ended while the folder could not be made is entered from the journal
 // when it can be, and is not reported as missing then.
-func TestFileThatCouldNotBeMade(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "no folder")
-	k := start(t, filepath.Join(folder, "history.db"), func(o *Options) {
+func TestFolderThatCouldNotBeMade(t *testing.T) {
+	above := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(above, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := start(t, filepath.Join(above, "history"), func(o *Options) {
 		o.Refill = func(_ int, add func(*api.JobUsage)) error {
 			add(job("a", 0))
 			add(job("b", 1))
@@ -327,7 +377,7 @@ func TestFileThatCouldNotBeMade(t *testing.T) {
 	if p := k.ask(t, api.HistoryQuery{}); p.Dropped != 1 {
 		t.Errorf("without a folder: %+v", p)
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	if err := os.Remove(above); err != nil {
 		t.Fatal(err)
 	}
 	k.Add(job("b", 1))

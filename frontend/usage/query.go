@@ -1,8 +1,8 @@
 package usage
 
 import (
+	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,30 +16,6 @@ import (
 // call.
 const readFor = 30 * time.Second
 
-// readers are the connections that read.
-type readers struct{ db *sql.DB }
-
-func openReaders(path string) (*readers, error) {
-	db, err := dial(path, "query_only(1)")
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(2)
-	return &readers{db}, nil
-}
-
-func (r *readers) close() error { return r.db.Close() }
-
-// read reads from the file as it is at one instant.
-func (r *readers) read(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := r.db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // nothing is written
-	return do(tx)
-}
-
 // History answers a query about the jobs of a submitter, or about all where it is nil.
 // The answer includes every job that was added before.
 func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *string) (p api.HistoryPage, err error) {
@@ -48,9 +24,10 @@ func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *str
 		p.Problem = "history_retention is 0"
 		return p, nil
 	}
-	w, err := where(&q, submitter)
-	if err != nil {
-		return p, err
+	for _, key := range q.By {
+		if !slices.Contains(api.HistoryKeys(), key) {
+			return p, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("a history is not summed up by %q", key), Subject: "the history of jobs", Tried: "summing it up", Next: "use " + strings.Join(api.HistoryKeys(), ", ")}
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, readFor)
 	defer cancel()
@@ -62,27 +39,78 @@ func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *str
 	}
 	s := k.Stats()
 	p.Kept, p.Removed, p.Dropped = s.Kept, s.Removed, s.NoRoom+s.Failed-k.stats.refilled.Load()
-	r := k.readers.Load()
-	if r == nil {
-		return p, nil // no job has ended yet
+	k.reading.RLock()
+	defer k.reading.RUnlock()
+	if k.shown == nil || k.shown.err() != nil {
+		return p, nil // no job has ended yet, or the problem says why none is read
 	}
-	err = r.read(ctx, func(tx *sql.Tx) error {
-		var oldest sql.NullInt64
-		if err := tx.QueryRowContext(ctx, "SELECT min(ended) FROM jobs").Scan(&oldest); err != nil {
-			return err
-		}
-		p.Oldest = seconds(oldest.Int64)
-		if len(q.By) > 0 {
-			p.Sums, err = sums(ctx, tx, &q, w)
-		} else {
-			p.Jobs, p.More, err = jobsOf(ctx, tx, &q, w)
-		}
-		return err
-	})
+	err = k.read(ctx, &p, &query{HistoryQuery: q, submitter: submitter})
 	if _, known := errors.AsType[*api.Error](err); err != nil && !known {
 		err = k.fault("reading it", err, "select less with --since or --owner, and see 'journalctl' of the frontend")
 	}
 	return p, err
+}
+
+// read adds the oldest end and what a query selects to a page. The caller holds the lock of readers.
+func (k *Keeper) read(ctx context.Context, p *api.HistoryPage, q *query) error {
+	oldest := row{}
+	err := k.shown.disk.Scan(nil, nil, func(key, value []byte) error { return errors.Join(oldest.decode(key, value), errStop) })
+	if err == nil || !errors.Is(err, errStop) || errors.Is(err, errRow) {
+		return err // nil: there is no row
+	}
+	p.Oldest = seconds(oldest.ended)
+	if len(q.By) == 0 {
+		p.Jobs, p.More, err = k.jobsOf(ctx, q)
+		return err
+	}
+	sums := totals{by: q.By, lines: map[string]*total{}}
+	err = k.each(ctx, q, sums.add)
+	p.Sums = sums.list()
+	return err
+}
+
+// jobsOf returns a page of jobs.
+func (k *Keeper) jobsOf(ctx context.Context, q *query) (list []api.JobUsage, more bool, err error) {
+	limit := min(q.Limit, api.HistoryPageJobs)
+	if limit <= 0 {
+		limit = api.HistoryPageJobs
+	}
+	err = k.each(ctx, q, func(r *row) error {
+		if more = len(list) == limit; more {
+			return errStop
+		}
+		list = append(list, r.usage())
+		return nil
+	})
+	return list, more, err
+}
+
+// each calls visit with the rows that a query selects, in its order, until visit returns an error;
+// errStop is not returned.
+func (k *Keeper) each(ctx context.Context, q *query, visit func(*row) error) error {
+	var r row
+	n := 0
+	from, to := q.bounds()
+	if bytes.Compare(from, to) >= 0 {
+		return nil
+	}
+	scan := k.shown.disk.Scan
+	if q.Descending {
+		scan = k.shown.disk.ScanBack
+	}
+	err := scan(from, to, func(key, value []byte) error {
+		if n++; n%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.decode(key, value); err != nil || !q.selects(&r) {
+			return err
+		}
+		return visit(&r)
+	})
+	if errors.Is(err, errStop) {
+		return nil
+	}
+	return err
 }
 
 // awaitWritten returns when all that was added before is written.
@@ -102,90 +130,37 @@ func (k *Keeper) awaitWritten(ctx context.Context) error {
 	return nil
 }
 
-// condition is a condition of SQL with its arguments.
-type condition struct {
-	text []string
-	args []any
+// query is of all jobs, or of those of a submitter.
+type query struct {
+	api.HistoryQuery
+	submitter *string
 }
 
-func (c *condition) and(text string, args ...any) {
-	c.text, c.args = append(c.text, text), append(c.args, args...)
-}
-
-// String returns the clause, "" for no condition.
-func (c *condition) String() string {
-	if len(c.text) == 0 {
-		return ""
-	}
-	return " WHERE " + strings.Join(c.text, " AND ")
-}
-
-// between adds that jobs ended from one instant and before another one.
-func (c *condition) between(column string, from, to int64) {
-	if from > 0 {
-		c.and(column+" >= ?", from)
-	}
-	if to < never {
-		c.and(column+" < ?", to)
-	}
-}
-
-// bounds returns from when and until when the jobs that a query selects ended.
-func bounds(q *api.HistoryQuery) (from, to int64) {
-	instant := func(t float64) int64 { return micros(min(max(t, 0), seconds(never))) }
-	if from, to = instant(q.Since), never; q.Before > 0 {
+// bounds returns the keys between which the rows are that come after the previous page.
+func (q *query) bounds() (from, to []byte) {
+	instant := func(t float64) []byte { return keyFrom(micros(min(max(t, 0), 9e12))) } // as many microseconds as fit
+	if from, to = instant(q.Since), keyFrom(never); q.Before > 0 {
 		to = instant(q.Before)
+	}
+	if q.AfterJob == "" {
+		return from, to
+	}
+	after := keyOf(q.AfterEnded, q.AfterJob, q.AfterSubmitted)
+	if q.Descending {
+		if bytes.Compare(after, to) < 0 {
+			to = after
+		}
+	} else if after = append(after, 0); bytes.Compare(after, from) > 0 {
+		from = after
 	}
 	return from, to
 }
 
-// where returns which jobs a query selects, apart from its bounds.
-func where(q *api.HistoryQuery, submitter *string) (c condition, err error) {
-	for _, key := range q.By {
-		if !slices.Contains(api.HistoryKeys(), key) {
-			return c, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("a history is not summed up by %q", key), Subject: "the history of jobs", Tried: "summing it up", Next: "use " + strings.Join(api.HistoryKeys(), ", ")}
-		}
-	}
-	if submitter != nil {
-		c.and("submitter = ? AND submitter <> ''", *submitter)
-	}
-	if q.Owner != "" {
-		c.and("(owner = ? OR owner >= ? AND owner < ?)", q.Owner, q.Owner+"/", q.Owner+"0") // 0 follows / in ASCII
-	}
-	for column, value := range map[string]string{"class": q.Class, "job": q.Job, "state": q.State, "name": q.Name} {
-		if value != "" {
-			c.and(column+" = ?", value)
-		}
-	}
-	return c, nil
-}
-
-// jobsOf returns a page of jobs.
-func jobsOf(ctx context.Context, tx *sql.Tx, q *api.HistoryQuery, w condition) (list []api.JobUsage, more bool, err error) {
-	limit := min(q.Limit, api.HistoryPageJobs)
-	if limit <= 0 {
-		limit = api.HistoryPageJobs
-	}
-	order, after := "ASC", ">"
-	if q.Descending {
-		order, after = "DESC", "<"
-	}
-	from, to := bounds(q)
-	w.between("ended", from, to)
-	if q.AfterJob != "" {
-		w.and("(ended, job, submitted) "+after+" (?, ?, ?)", micros(q.AfterEnded), q.AfterJob, micros(q.AfterSubmitted))
-	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+columns+" FROM jobs"+w.String()+" ORDER BY ended "+order+", job "+order+", submitted "+order+" LIMIT ?", append(w.args, limit+1)...)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err has what went wrong
-	for rows.Next() {
-		j, err := scan(rows)
-		if err != nil {
-			return nil, false, err
-		}
-		list = append(list, j)
-	}
-	return list[:min(len(list), limit)], len(list) > limit, rows.Err()
+// selects reports whether a query selects a row of its time.
+func (q *query) selects(r *row) bool {
+	is := func(value []byte, want string) bool { return want == "" || string(value) == want }
+	of := r.text[owner]
+	return (q.submitter == nil || *q.submitter != "" && string(r.text[submitter]) == *q.submitter) &&
+		(is(of, q.Owner) || len(of) > len(q.Owner) && of[len(q.Owner)] == '/' && string(of[:len(q.Owner)]) == q.Owner) &&
+		is(r.text[class], q.Class) && is(r.text[state], q.State) && is(r.text[name], q.Name) && is(r.job, q.Job)
 }

@@ -1,150 +1,102 @@
 package usage
 
 import (
-	"context"
-	"database/sql"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// piece is a part of the time of a query: whole spans, or jobs one by one where span is 0.
-type piece struct{ span, from, to int64 }
+const day = int64(86400e6) // microseconds
 
-// pieces cut the time of a query into whole days, the whole hours before and after them, and the
-// rest.
-func (m marks) pieces(from, to int64) []piece {
-	hours, hoursEnd := ceil(max(from, m.low()), hour), floor(to, hour)
-	if hours >= hoursEnd {
-		return []piece{{0, from, to}}
-	}
-	days, daysEnd := ceil(hours, day), floor(hoursEnd, day)
-	if days >= daysEnd {
-		days, daysEnd = hoursEnd, hoursEnd
-	}
-	all := []piece{{0, from, hours}, {hour, hours, days}, {day, days, daysEnd}, {hour, daysEnd, hoursEnd}, {0, hoursEnd, to}}
-	return slices.DeleteFunc(all, func(p piece) bool { return p.from >= p.to })
+// total is the sum over jobs that are equal in the keys of a query.
+type total struct {
+	api.UsageSum
+	slot, lost, wait, longest int64 // of the UsageSum's times
+	waits                     map[int32]int64
 }
 
-// sums returns the sums by the keys of a query.
-func sums(ctx context.Context, tx *sql.Tx, q *api.HistoryQuery, w condition) ([]api.UsageSum, error) {
-	from, to := bounds(q)
-	all := []piece{{0, from, to}}
-	if q.Name == "" && q.Job == "" && !slices.Contains(q.By, api.ByName) {
-		var m marks
-		if err := tx.QueryRowContext(ctx, "SELECT filled, removed FROM summed").Scan(&m.filled, &m.removed); err != nil {
-			return nil, err
-		}
-		all = m.pieces(from, to)
+func (t *total) add(r *row) {
+	n := &r.number
+	t.Jobs++
+	switch api.State(r.text[state]) { //nolint:exhaustive // of a job that ended
+	case api.StateCompleted:
+		t.Completed++
+	case api.StateFailed:
+		t.Failed++
+	case api.StateCancelled:
+		t.Cancelled++
 	}
-	return sumsOver(ctx, tx, q.By, w, all)
+	t.Tasks, t.FailedTasks, t.Attempts, t.Again = t.Tasks+n[tasks], t.FailedTasks+n[failed], t.Attempts+n[attempts], t.Again+n[again]
+	t.slot, t.lost = t.slot+n[slot], t.lost+n[lost]
+	if r.started() {
+		t.Started++
+		t.wait, t.longest = t.wait+n[wait], max(t.longest, n[longest])
+		t.waits[api.WaitBucket(seconds(n[wait]))]++
+	}
 }
 
-func sumsOver(ctx context.Context, tx *sql.Tx, by []string, w condition, all []piece) (list []api.UsageSum, err error) {
-	lines := map[string]*totals{}
-	for _, p := range all {
-		err := p.each(ctx, tx, by, w, func(keys []string, state api.State, s *sum) error {
-			id := lineID(keys)
-			if lines[id] == nil {
-				if len(lines) == api.HistorySums {
-					return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it has more than %d lines", api.HistorySums), Subject: "the history by " + strings.Join(by, ", "), Tried: "summing it up", Next: "select less with --since, --owner, --class or --state, or sum up by less"}
-				}
-				lines[id] = &totals{keys: slices.Clone(keys)}
-			}
-			lines[id].addOf(state, s)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+func (t *total) usage() api.UsageSum {
+	u := t.UsageSum
+	u.SlotSeconds, u.LostSeconds, u.WaitSeconds, u.LongestWait = seconds(t.slot), seconds(t.lost), seconds(t.wait), seconds(t.longest)
+	for _, bucket := range slices.Sorted(maps.Keys(t.waits)) {
+		u.Buckets, u.Counts = append(u.Buckets, bucket), append(u.Counts, t.waits[bucket])
 	}
-	for _, t := range slices.SortedFunc(maps.Values(lines), func(a, b *totals) int { return slices.Compare(a.keys, b.keys) }) {
-		list = append(list, t.usage())
-	}
-	return list, nil
+	return u
 }
 
-// lineID distinguishes lines, whatever bytes their keys have.
-func lineID(keys []string) string {
-	if len(keys) == 1 {
-		return keys[0]
-	}
-	var id strings.Builder
-	for _, k := range keys {
-		id.WriteString(strconv.Itoa(len(k)))
-		id.WriteByte(':')
-		id.WriteString(k)
-	}
-	return id.String()
+// totals are the sums of a query by their keys.
+type totals struct {
+	by    []string
+	lines map[string]*total
+	id    []byte // reused
 }
 
-// each passes on the sums of a piece, with the keys by which they are grouped.
-func (p piece) each(ctx context.Context, tx *sql.Tx, by []string, w condition, do func([]string, api.State, *sum) error) error {
-	from, column, selected := "jobs", "ended", jobColumns
-	w = condition{slices.Clone(w.text), slices.Clone(w.args)}
-	if p.span > 0 {
-		from, column, selected = "sums", "start", sumColumns
-		w.and("span = ?", p.span)
-	}
-	w.between(column, p.from, p.to)
-	names := make([]string, len(by))
-	for i, key := range by {
-		if names[i] = key; key == api.ByDay {
-			names[i] = column + " / " + strconv.FormatInt(day, 10)
-		}
-	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+strings.Join(names, ", ")+", state, "+selected+" FROM "+from+w.String(), w.args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err has what went wrong
-	for rows.Next() {
-		if err := p.row(rows, by, do); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
+// fields are the texts of a row by which a history is summed up.
+var fields = map[string]int{api.ByOwner: owner, api.ByClass: class, api.ByName: name, api.ByState: state}
 
-// row passes on the sum of a row.
-func (p piece) row(rows *sql.Rows, by []string, do func([]string, api.State, *sum) error) error {
-	var s sum
-	var state api.State
-	var waits []byte
-	var bucket int64
-	keys := make([]string, len(by))
-	into := make([]any, 0, len(by)+12)
-	for i := range keys {
-		into = append(into, &keys[i])
-	}
-	into = append(append(into, &state), s.fields()...)
-	if p.span > 0 {
-		into = append(into, &waits)
-	} else {
-		into = append(into, &bucket)
-	}
-	if err := rows.Scan(into...); err != nil {
-		return err
-	}
-	for i, key := range by {
+func (t *totals) add(r *row) error {
+	t.id = t.id[:0]
+	for _, key := range t.by { // lengths distinguish lines, whatever bytes their keys have
 		if key == api.ByDay {
-			n, err := strconv.ParseInt(keys[i], 10, 64)
-			if err != nil {
-				return err
-			}
-			keys[i] = time.Unix(n*86400, 0).UTC().Format(time.DateOnly)
+			t.id = binary.AppendVarint(t.id, r.ended/day)
+			continue
+		}
+		text := r.text[fields[key]]
+		t.id = append(binary.AppendUvarint(t.id, uint64(len(text))), text...)
+	}
+	line := t.lines[string(t.id)]
+	if line == nil {
+		if len(t.lines) == api.HistorySums {
+			return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it has more than %d lines", api.HistorySums), Subject: "the history by " + strings.Join(t.by, ", "), Tried: "summing it up", Next: "select less with --since, --owner, --class or --state, or sum up by less"}
+		}
+		line = &total{UsageSum: api.UsageSum{Keys: t.keys(r)}, waits: map[int32]int64{}}
+		t.lines[string(t.id)] = line
+	}
+	line.add(r)
+	return nil
+}
+
+// keys returns the values of a row by which it is summed up.
+func (t *totals) keys(r *row) (keys []string) {
+	for _, key := range t.by {
+		if key == api.ByDay {
+			keys = append(keys, time.UnixMicro(r.ended).UTC().Format(time.DateOnly))
+		} else {
+			keys = append(keys, string(r.text[fields[key]]))
 		}
 	}
-	if p.span == 0 && bucket >= 0 {
-		s.count(bucket, 1)
+	return keys
+}
+
+// list returns the sums in the order of their keys.
+func (t *totals) list() (list []api.UsageSum) {
+	for _, line := range slices.SortedFunc(maps.Values(t.lines), func(a, b *total) int { return slices.Compare(a.Keys, b.Keys) }) {
+		list = append(list, line.usage())
 	}
-	if err := s.decodeWaits(waits); err != nil {
-		return err
-	}
-	return do(keys, state, &s)
+	return list
 }

@@ -26,7 +26,7 @@
 //	parts        the comments of daemons, and docs/architecture.md, with their packages and functions
 //	quotations   what comments quote from a page of docs/ with that page
 //	citations    pages, sections, headings, paths, tests and targets of make that texts name with those there are
-//	decisions    the index of decisions, and what they change of each other, with docs/adr
+//	decisions    the index of decisions, their form and length, and what they change of each other, with docs/adr
 //	warnings     the tables of warnings and errors in docs/operations.md with what daemons log
 //	messages     the messages that pages say what to do about with the sources
 package archtest

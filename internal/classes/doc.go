@@ -25,6 +25,6 @@
 //
 // Of each owner the time of tasks that ran as short is counted over a sliding window, and
 // the part of it past the cutoff, the overruns. Beyond a tenth, jobs of the owner that would
-// be short without having been learned are long (docs/adr/0025-learned-classes.md). Both are
-// saved, apart from each other (docs/adr/0065-overruns-outlive-a-frontend.md).
+// be short without having been learned are long. Both are saved, apart from each other
+// (docs/adr/0025-learned-classes.md).
 package classes

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,18 +28,18 @@ type Frontend struct {
 // ClusterChecks returns the checks of a running cluster.
 func ClusterChecks(c *Cluster) []Check {
 	return []Check{
-		{"cluster: frontends", func(context.Context) Finding { return c.frontends() }},
-		{"cluster: masters", func(context.Context) Finding { return c.masters() }},
-		{"cluster: nats", func(context.Context) Finding { return c.nats() }},
-		{"cluster: nodes", func(context.Context) Finding { return c.nodes() }},
-		{"cluster: versions", func(context.Context) Finding { return c.versions() }},
+		{"cluster: frontends", c.frontends},
+		{"cluster: masters", c.masters},
+		{"cluster: nats", c.nats},
+		{"cluster: nodes", c.nodes},
+		{"cluster: versions", c.versions},
 	}
 }
 
 // NoCluster is the finding where no cluster is named; file has settings of commands that should name
 // one, "" for none.
 func NoCluster(file, why string) Check {
-	return Check{"cluster", func(context.Context) Finding {
+	return Check{"cluster", func() Finding {
 		if file == "" {
 			return Finding{Status: Good, Found: "none is named, so none was asked: " + why}
 		}

@@ -73,7 +73,7 @@ func TestCluster(t *testing.T) {
 			if c.check != "" && check.Name == "cluster: "+c.check {
 				found, want, words = true, c.status, c.words
 			}
-			if f := check.Run(t.Context()); f.Status != want || !strings.Contains(f.Found, words) || (f.Advice == "") != (want == Good) {
+			if f := check.Run(); f.Status != want || !strings.Contains(f.Found, words) || (f.Advice == "") != (want == Good) {
 				t.Errorf("%s: %s finds %+v", name, check.Name, f)
 			}
 		}

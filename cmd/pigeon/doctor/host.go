@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,35 +9,20 @@ import (
 	"time"
 )
 
-// Host is a machine on which daemons are installed: with settings in /etc/pigeon, data in
-// /var/lib/pigeon, and units.
+// Host is a machine on which daemons are installed: with settings in /etc/pigeon, and units.
 type Host struct {
-	Root  string    // of its files; tests name a folder
-	Now   time.Time // for what expires
-	Owner []int     // users who may own settings, keys and data: root, the daemons' user, the caller
+	Root string    // of its files; tests name a folder
+	Now  time.Time // for what expires
 	// Load reads and checks the settings of a role.
 	Load func(role, path string) (Settings, error)
 	// Readable reports whether a user can read a file; nil where only root could try it.
 	Readable func(user, path string) bool
-	// Program is what this program was built from, and Processes lists the daemons that run here.
-	Program   string
-	Processes func() ([]Process, error)
-	// State returns the state of a unit according to the service manager ("active"), "" where it
-	// cannot be asked.
-	State func(ctx context.Context, unit string) string
 }
 
 // Settings is what matters of a file of settings.
 type Settings struct {
 	Insecure bool     // every caller may do everything
 	Files    []string // absolute paths that it names, of files and folders
-}
-
-// Process is a daemon that runs.
-type Process struct {
-	PID     int
-	Role    string // its verb: frontend, master, nodemonitor or nats
-	Program string // what it was built from, "" where that may not be read
 }
 
 // settingsRoles are the roles with settings in /etc/pigeon, by the beginning of the file's name.
@@ -58,18 +42,6 @@ func (h *Host) name(path string) string {
 		return path
 	}
 	return strings.TrimPrefix(path, filepath.Clean(h.Root))
-}
-
-func (h *Host) checks() []Check {
-	return []Check{
-		{"settings", func(context.Context) Finding { return h.settings() }},
-		{"secrets", func(context.Context) Finding { return h.secrets() }},
-		{"readers", func(context.Context) Finding { return h.readers() }},
-		{"data folders", func(context.Context) Finding { return h.data() }},
-		{"certificates", func(context.Context) Finding { return h.certificates() }},
-		{"daemons", func(context.Context) Finding { return h.daemons() }},
-		{"units", h.units},
-	}
 }
 
 // faults gathers what is wrong with several things of one kind.

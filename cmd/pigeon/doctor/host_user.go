@@ -43,7 +43,8 @@ func (h *Host) userOf(settings string) (user string) {
 	return user
 }
 
-// unitOf returns the unit with a file of settings: the reverse of settingsOf.
+// unitOf returns the unit with a file of settings: pigeon-node.service has those of the node
+// monitor, pigeon-frontend@a.service those of frontend-a.
 func unitOf(settings string) string {
 	name := strings.TrimSuffix(filepath.Base(settings), ".yaml")
 	role, instance, several := strings.Cut(name, "-")

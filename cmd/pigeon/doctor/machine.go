@@ -1,28 +1,34 @@
 package doctor
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"runtime"
-	"slices"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
-	"time"
 )
+
+// Port is an address a daemon wants.
+type Port struct {
+	Address string // host:port
+	Use     string // the daemon that listens there
+}
+
+// Folder is one that a daemon uses.
+type Folder struct {
+	Path  string
+	Use   string             // the daemon
+	Check func(string) error // what the daemon itself checks at its start and while it runs
+}
 
 // filesWanted is what a local cluster of 120 nodes with a connection each to
 // its master and to ten frontends, both ends in one process, may hold open.
 const filesWanted = 4096
 
-func machine(context.Context) Finding {
-	f := Finding{Status: Good, Found: fmt.Sprintf("%s/%s, %d processors usable, %s", runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version())}
-	if runtime.GOMAXPROCS(0) == 1 {
-		f.Status = Warn
-		f.Advice = "with one processor the load generator and the daemons take turns; measured times are those of the turns"
-	}
-	return f
-}
-
-func openFiles(context.Context) Finding {
+func openFiles() Finding {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return Finding{Status: Warn, Found: fmt.Sprintf("limit could not be read: %v", err), Advice: "see that 'ulimit -n' is at least 4096"}
@@ -35,35 +41,53 @@ func openFiles(context.Context) Finding {
 	return f
 }
 
-// timers measures how late a short timer fires, and the smallest step of the clock.
-func timers(ctx context.Context) Finding {
-	const asked, samples = 100 * time.Microsecond, 20
-	late := make([]time.Duration, 0, samples)
-	for range samples {
-		begin := time.Now()
-		t := time.NewTimer(asked)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return Finding{Status: Warn, Found: "interrupted", Advice: "run it again"}
+func ports(wanted []Port) Finding {
+	var f faults
+	var free []string
+	const next = "if that is Pigeon, all is well; else 'ss -ltnp' shows the process: stop it, or give the daemon another address"
+	for _, p := range wanted {
+		l, err := net.Listen("tcp", p.Address)
+		if err == nil {
+			err = l.Close()
 		}
-		late = append(late, time.Since(begin))
-	}
-	slices.Sort(late)
-	step := time.Duration(1 << 62)
-	for range 1000 {
-		begin := time.Now()
-		d := time.Since(begin)
-		for d == 0 {
-			d = time.Since(begin)
+		switch {
+		case err == nil:
+			free = append(free, p.Address)
+		case errors.Is(err, syscall.EADDRINUSE):
+			f.addf(Warn, next, "%s (%s) is in use", p.Address, p.Use)
+		default:
+			f.addf(Warn, next, "%s (%s): %v", p.Address, p.Use, err)
 		}
-		step = min(step, d)
 	}
-	f := Finding{Status: Good, Found: fmt.Sprintf("a timer of %v fires after %v (median), %v (slowest of %d); the clock steps by %v", asked, late[samples/2].Round(time.Microsecond), late[samples-1].Round(time.Microsecond), samples, step)}
-	if late[samples/2] > 5*time.Millisecond || step > 100*time.Microsecond {
-		f.Status = Warn
-		f.Advice = "sleep tasks end late and short delays cannot be measured; look for a busy machine or a virtual machine that is short of time"
+	return f.finding("free: " + strings.Join(free, ", "))
+}
+
+// folders makes the checks of the daemons. Of a folder that is not there yet, the next one above it that is
+// counts.
+func folders(list []Folder) Finding {
+	var f faults
+	var good []string
+	for _, folder := range list {
+		err := folder.Check(Existing(folder.Path))
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			f.addf(Warn, ask, "%s, of the %s, cannot be tried", folder.Path, folder.Use)
+		case err != nil:
+			f.addf(Bad, "correct that, or name another folder in the settings (work_dir, data) or TMPDIR", "%s, of the %s: %v", folder.Path, folder.Use, err)
+		default:
+			good = append(good, folder.Path+" ("+folder.Use+")")
+		}
 	}
-	return f
+	return f.finding("can be used: " + strings.Join(good, ", "))
+}
+
+// Existing returns the folder, or the next one above it that is there.
+func Existing(path string) string {
+	for {
+		above := filepath.Dir(path)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || above == path {
+			return path
+		}
+		path = above
+	}
 }

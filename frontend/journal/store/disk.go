@@ -156,12 +156,21 @@ func (d *Disk) Get(key []byte) ([]byte, error) {
 // their order, and with their values as they were when Scan was called. Both are
 // valid during the call only. An error of visit ends the scan and is returned.
 func (d *Disk) Scan(from, to []byte, visit func(key, value []byte) error) error {
+	return d.scan(from, to, (*pebble.Iterator).First, (*pebble.Iterator).Next, visit)
+}
+
+// ScanBack is Scan in the opposite order.
+func (d *Disk) ScanBack(from, to []byte, visit func(key, value []byte) error) error {
+	return d.scan(from, to, (*pebble.Iterator).Last, (*pebble.Iterator).Prev, visit)
+}
+
+func (d *Disk) scan(from, to []byte, first, next func(*pebble.Iterator) bool, visit func(key, value []byte) error) error {
 	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
 		return asDamage(err)
 	}
 	var stop error
-	for ok := it.First(); ok && stop == nil; ok = it.Next() {
+	for ok := first(it); ok && stop == nil; ok = next(it) {
 		var v []byte
 		if v, err = it.ValueAndErr(); err != nil {
 			break
