@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Options describe which runs are made. They end with the first limit that is reached.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // All policies pass the runs of a seed, and the limit ends them.

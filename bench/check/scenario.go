@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // What all runs have in common: the defaults of "pigeon sim".

@@ -103,7 +103,6 @@ func TestLiveClustersThatFit(t *testing.T) {
 	}
 }
 
-
 func compared(t *testing.T, p *Plan) *Comparison {
 	t.Helper()
 	ready, err := p.Prepare()

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Load is the work of one owner, all submitted at the start: enough that some waits until

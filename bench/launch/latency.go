@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/model"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // cluster is one simulated setting: groups of n workers at load 0.9 under jobs whose

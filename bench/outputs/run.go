@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/thrift/client"

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/runloop"

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/cluster/clustertest"
 	"github.com/pigeon-sched/pigeon/internal/classes"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 func TestMain(m *testing.M) { clustertest.Main(m) }

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/bench/plot"
 	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/bench/plot"
 )
 
 //go:embed report.md.tmpl

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 // Result is what "pigeon-bench reuther" prints; times in seconds.

@@ -29,13 +29,8 @@ column means. --jobs lists the jobs, and --export writes them to a file.`,
 		Example: `  pigeon history
   pigeon history --since 24h --by owner,day
   pigeon history --jobs --state failed --owner team
-<<<<<<< HEAD
-  pigeon history --export jobs.parquet --since 2026-01-01`,
-		Args: cli.FlagsOnly,
-=======
   pigeon history --export jobs.jsonl --since 2026-01-01`,
-		Args: flagsOnly,
->>>>>>> trunk
+		Args: cli.FlagsOnly,
 	}
 	output := cli.AddOutputFlag(cmd)
 	var o historyOptions

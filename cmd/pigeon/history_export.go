@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
@@ -176,6 +177,6 @@ type linesWriter struct{ w *bufio.Writer }
 
 func newJSONLines(w io.Writer) usageWriter { return linesWriter{bufio.NewWriter(w)} }
 
-func (l linesWriter) write(list []api.JobUsage) error { return writeAllJSON(l.w, list) }
+func (l linesWriter) write(list []api.JobUsage) error { return cli.WriteAllJSON(l.w, list) }
 
 func (l linesWriter) close() error { return l.w.Flush() }

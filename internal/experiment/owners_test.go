@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // fair are the policies that share workers between owners.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Use follows the tasks of a run to measure what each owner uses.

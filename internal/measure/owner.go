@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // OwnerResult is what the jobs of one owner got.

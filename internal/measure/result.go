@@ -30,7 +30,7 @@ type Result struct {
 	OthersAlone        *ByClass      `json:"others_alone,omitempty"` // in a comparison, the same in the same run without the flood
 	Fairness           *Fairness     `json:"fairness,omitempty"`     // how the owners' use agrees with their weights
 	*Live
-	Partial bool        `json:"partial,omitempty"` // the run was ended before its workload
+	Partial bool `json:"partial,omitempty"` // the run was ended before its workload
 }
 
 // Live holds what only a live run measures.

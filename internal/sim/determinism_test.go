@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // drawn returns a workload of both classes. It is made of integers only, so that it is the

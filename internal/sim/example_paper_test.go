@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // jobs returns a workload of jobs that arrive together, in order, with the given keys and

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
-	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/pigeon"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 )
 
 // ec2 is the cluster of the paper's EC2 experiment (section 5): 120 workers, 3

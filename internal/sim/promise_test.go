@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // docs/users.md: "a short job behind long ones starts within the cutoff plus a tenth of a second,

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/bench/replay"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // Slots returns the number of slots of each node of a cluster that is started for a replay. An

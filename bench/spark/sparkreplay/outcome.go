@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"github.com/pigeon-sched/pigeon/internal/experiment"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
 // MaxDrivers bounds the drivers of one replay, each of which is a JVM.

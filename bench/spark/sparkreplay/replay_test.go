@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 	"go.uber.org/goleak"
 )

@@ -15,7 +15,7 @@ import (
 // Flags are the workload and cluster flags that sim, replay and
 // compare share.
 type Flags struct {
-	Set    *pflag.FlagSet
+	Set      *pflag.FlagSet
 	Workload *workloadFlags
 	Desc     experiment.Description
 	groups   int

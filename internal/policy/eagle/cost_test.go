@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
-	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/eagle"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 )
 
 // simulate returns the events of a run with that share of reserved workers, and the

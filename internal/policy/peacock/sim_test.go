@@ -5,12 +5,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/workload"
-	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 	"github.com/pigeon-sched/pigeon/internal/policy/peacock"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/workload"
+	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 )
 
 func trace(t *testing.T, name string) *workload.Workload {
