@@ -1,58 +1,68 @@
-package eagle_test
+package eagle
 
 import (
-	"syscall"
+	"fmt"
+	"math/rand/v2"
 	"testing"
-	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/policy/eagle"
+	"github.com/pigeon-sched/pigeon/internal/policy/probing"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/pigeon-sched/pigeon/internal/workload/tracetest"
 )
 
-// simulate returns the events of a run with that share of reserved workers, and the
-// processor time that it took.
-func simulate(t *testing.T, w *workload.Workload, reserved float64) (events uint64, took time.Duration) {
-	t.Helper()
-	used := func() time.Duration {
-		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+// With 2 % reserved, the paper's share for Yahoo, thousands of probes wait at two workers. The
+// order does not look at each of them for each that it serves.
+func TestFewLooksAtALongQueue(t *testing.T) {
+	const waiting, served = 5000, 1000
+	random := rand.New(rand.NewPCG(1, 2))
+	o := order{slack: 5}
+	var q probing.Queue
+	arrive := func() { q.Push(short(sched.Time(1+random.IntN(1000)), 1+random.Int32N(100))) }
+	for range waiting {
+		arrive()
 	}
-	began := used()
-	o, err := sim.Run(t.Context(), w.Simulated(), sim.Config{
-		Policy: eagle.Policy(eagle.Defaults()), Params: sched.Params{Cutoff: sched.Second, Reserved: reserved},
-		Groups: []int{120}, Frontends: 10, Delay: 500 * sched.Microsecond, Seed: 1,
-	})
-	if err != nil {
-		t.Fatal(err)
+	o.search(&q) // the first summaries
+	looks := 0
+	for range served {
+		i, n := o.search(&q)
+		looks += n
+		o.took(&q, i)
+		q.Remove(i, i+1)
+		arrive()
 	}
-	return o.Events, used() - began
+	if each := looks / served; each > waiting/10 {
+		t.Errorf("%d looks for each entry that is served of %d that wait, at most %d are expected", each, waiting, waiting/10)
+	} else {
+		t.Logf("%d looks for each entry that is served of %d that wait", each, waiting)
+	}
 }
 
-// With 2 % reserved, the paper's share for Yahoo, thousands of probes wait at two workers. An
-// event costs about as much as with 10 %, not ten times: the order does not look at each
-// probe for each.
-func TestFewReservedWorkers(t *testing.T) {
-	w, err := workload.Open(tracetest.Path(t, "ngo_90.tr"))
+// BenchmarkReserved measures what an event of a simulated cluster costs with 10 % of its workers
+// reserved, and with 2 %.
+func BenchmarkReserved(b *testing.B) {
+	w, err := workload.Open(tracetest.Path(b, "ngo_90.tr"))
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
 	if w, err = w.Classify(int64(sched.Second)).Resample(5000, 1, 120, 0.9); err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	const most, tries = 4, 5 // what else the process does counts too
-	ratio := 0.0
-	for range tries {
-		events, took := simulate(t, w, 0.1)
-		fewEvents, fewTook := simulate(t, w, 0.02)
-		if ratio = (fewTook.Seconds() / float64(fewEvents)) / (took.Seconds() / float64(events)); ratio < most {
-			return
-		}
+	for _, reserved := range []float64{0.1, 0.02} {
+		b.Run(fmt.Sprint(reserved), func(b *testing.B) {
+			var events uint64
+			for b.Loop() {
+				o, err := sim.Run(b.Context(), w.Simulated(), sim.Config{
+					Policy: Policy(Defaults()), Params: sched.Params{Cutoff: sched.Second, Reserved: reserved},
+					Groups: []int{120}, Frontends: 10, Delay: 500 * sched.Microsecond, Seed: 1,
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				events += o.Events
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(events), "ns/event")
+		})
 	}
-	t.Errorf("an event costs %.1f times as much with 2 %% reserved as with 10 %%, at most %d times is expected", ratio, most)
 }

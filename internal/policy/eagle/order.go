@@ -10,25 +10,35 @@ import (
 // order is the approximate shortest-remaining-work order with bounded delay.
 type order struct{ slack float64 }
 
-// next returns the entry to serve of a queue that is not empty. Runs of entries of which
-// none can be it are passed by their summaries.
+// next returns the entry to serve of a queue that is not empty.
 func (o order) next(q *probing.Queue) int {
+	best, _ := o.search(q)
+	return best
+}
+
+// search returns the entry to serve, and how many entries it has looked at. Runs of entries of
+// which none can be it are passed by their summaries.
+func (o order) search(q *probing.Queue) (best, looks int) {
 	head := q.At(0)
 	if head.Class == sched.Long {
-		return 0
+		return 0, 1
 	}
-	best, least, slack, first := 0, remaining(head), o.left(head), 0
+	least, slack, first := remaining(head), o.left(head), 0
 	for k := range q.Runs() {
 		if slack <= 0 {
 			break
 		}
 		run := &q.Runs()[k]
 		list := run.Entries()
+		if !run.Summary.Known {
+			looks += len(list)
+		}
 		if s := o.summary(run); s.Work >= least || s.Estimate > slack {
 			slack = min(slack, s.Slack)
 			first += len(list)
 			continue
 		}
+		looks += len(list)
 		for i := range list {
 			if slack <= 0 {
 				break
@@ -37,7 +47,7 @@ func (o order) next(q *probing.Queue) int {
 			if e.Estimate <= slack && remaining(e) < least {
 				best, least = first+i, remaining(e)
 				if e.Class == sched.Long {
-					return best
+					return best, looks
 				}
 			}
 			if e.Class == sched.Short {
@@ -46,7 +56,7 @@ func (o order) next(q *probing.Queue) int {
 		}
 		first += len(list)
 	}
-	return best
+	return best, looks
 }
 
 // summary returns that of a run, the slack of its short entries alone.
