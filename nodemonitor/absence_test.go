@@ -41,7 +41,7 @@ func TestAbsentFrontendBlocksNobody(t *testing.T) {
 				return free.Msg.Kind == sched.Idle && free.From.Slot == 1
 			})
 			// The other's result is kept until its acknowledgement has come.
-			n.until("the result of the absent frontend alone is kept", func(o *owner) bool { return keptBy(o) == 1 && o.results.Keeps(absent) })
+			n.until("the result of the absent frontend alone is kept", func(o *owner) bool { return keptBy(o) == 1 && o.results.Find(absent) != nil })
 		})
 	}
 }
@@ -73,9 +73,9 @@ func TestAbsentFrontendIsForgotten(t *testing.T) {
 		}
 	})
 	n.ahead(15 * sched.Time(time.Minute))
-	n.until("it is forgotten", func(o *owner) bool { return !o.results.Keeps(absent) })
+	n.until("it is forgotten", func(o *owner) bool { return o.results.Find(absent) == nil })
 	n.look(func(o *owner) {
-		if !o.results.Keeps(other) {
+		if o.results.Find(other) == nil {
 			t.Error("a result of a frontend that answers was forgotten")
 		}
 		for _, f := range o.results.Frontends() {

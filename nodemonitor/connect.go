@@ -34,7 +34,7 @@ func (n *NodeMonitor) connectMaster() error {
 		Retry: n.pauseAfter, AfterRefusal: connections.PauseAfter, Fail: n.life.Fail, Refused: n.metrics.refused.Inc, Log: n.log,
 	})
 	n.link, err = link.New(master, link.Options{
-		Self: n.self.ref, Peer: n.self.master, Address: n.self.address, Incarnation: n.self.incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
+		Self: n.self.Ref, Peer: n.self.master, Address: n.self.Address, Incarnation: n.self.Incarnation, MaxItems: 100_000, MaxBytes: 64 << 20, Probe: -1,
 		OnReincarnation: func(int64, int64) { n.registration.RegisterAgain() },
 		OnState:         n.masterReached,
 		OnUnknown:       func(items []wire.Item) { n.withheld(n.self.master, items) },
@@ -120,7 +120,7 @@ const maxConnections = 32
 func (n *NodeMonitor) connectPeers() {
 	o := n.owner
 	links := linkset.New(linkset.Options{
-		Self: n.self.ref, Address: n.self.address, Incarnation: n.self.incarnation, Codec: n.codec, Log: n.log, Probe: -1, MaxOpen: maxConnections, Security: n.life.To,
+		Self: n.self.Ref, Address: n.self.Address, Incarnation: n.self.Incarnation, Codec: n.codec, Log: n.log, Probe: -1, MaxOpen: maxConnections, Security: n.life.To,
 		OnUnknown: n.withheld,
 		OnRefused: func(peer wire.Ref, messages int, why error) {
 			n.log.Warn("a peer refused messages", "peer", peer.String(), "messages", messages, "error", why)
@@ -130,7 +130,7 @@ func (n *NodeMonitor) connectPeers() {
 	n.life.OnClose(links.Close)
 	o.workers.Outbox().Connect(n.link, links)
 	o.members = members.New(members.Config{
-		Node: n.self.ref, Policy: o.policy, Master: n.masterAddr(), Heartbeat: sched.Time(n.cfg.Heartbeat), Addrs: o.addrs, Links: links, Workers: o.workers,
+		Node: n.self.Ref, Policy: o.policy, Master: n.masterAddr(), Heartbeat: sched.Time(n.cfg.Heartbeat), Addrs: o.addrs, Links: links, Workers: o.workers,
 		Now: o.clock.Now, Post: n.do, Log: n.log, Forgotten: n.deliveries.inbox.Forget,
 	})
 	n.deliveries.sessions, n.deliveries.refreshNow = o.members.Sessions(), n.follower.RefreshNow

@@ -152,9 +152,10 @@ func (n *NodeMonitor) leaveRunning() {
 
 // handOver adds what the owner has of results to a handover, and reports none any more.
 func (o *owner) handOver(h *handover, l lineage) {
-	o.results.EachKeptOf(func(to sched.Addr, r *results.Result) {
+	o.results.Each(0, func(to sched.Addr, r *results.Result) bool {
 		name, address := o.results.Reachable(to)
 		h.Results = append(h.Results, handedResult{name, address, *r})
+		return true
 	})
 	h.Lineage, h.Started = l, o.workers.Started()
 	o.results.Mute()
@@ -170,10 +171,11 @@ func (n *NodeMonitor) leaveResults() bool {
 	o, h, ended := n.owner, &handover{}, 0
 	var last *wire.Snapshot
 	n.call(func() {
-		o.results.EachKeptOf(func(_ sched.Addr, r *results.Result) {
+		o.results.Each(0, func(_ sched.Addr, r *results.Result) bool {
 			if r.Outcome == sched.Done || r.Outcome == sched.Failed {
 				ended++
 			}
+			return true
 		})
 		if ended > 0 {
 			last = n.snapshot()

@@ -13,12 +13,9 @@ import (
 func (n *NodeMonitor) newInventories() *inventory.Inventories {
 	o := n.owner
 	return inventory.New(inventory.Config{
-		Envelope: func(frontend string) wire.Inventory {
-			return wire.Inventory{Node: n.cfg.ID, Incarnation: n.self.incarnation, Address: n.self.address, Frontend: frontend}
-		},
-		Held: o.held, Frontend: o.results.Reachable, Calls: n.calls, Unwanted: o.unwanted, Restarted: o.results.Renew, NoMaster: n.noMaster,
+		Self: &n.self.Sender, Held: o.held, Frontend: o.results.Reachable, Calls: n.calls, Unwanted: o.unwanted, Restarted: o.results.Renew, NoMaster: n.noMaster,
 		Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.inventory,
-	}, o.clock.Now(), uint64(n.self.incarnation)) //nolint:gosec // positive
+	}, o.clock.Now(), uint64(n.self.Incarnation)) //nolint:gosec // positive
 }
 
 // noMasterAfter is the time without agreement between a node and its master that the node is
@@ -37,8 +34,9 @@ func (o *owner) held(visit func(*inventory.Attempt)) {
 	o.workers.EachAttempt(func(id sched.AttemptID, owner sched.Addr, address string, slot int32) {
 		visit(&inventory.Attempt{ID: id, Distributor: owner, Address: address, Slot: slot})
 	})
-	o.results.EachKeptOf(func(owner sched.Addr, r *results.Result) {
+	o.results.Each(0, func(owner sched.Addr, r *results.Result) bool {
 		visit(&inventory.Attempt{ID: r.ID, Distributor: owner, Slot: r.Slot})
+		return true
 	})
 }
 

@@ -130,8 +130,6 @@ func TestTimeLimitIsOver(t *testing.T) {
 	if r := w.reported(id); r.Msg.Outcome != sched.Done || r.Code != "" {
 		t.Errorf("report %s, code %q", sched.Describe(&r.Msg), r.Code)
 	}
-	n.look(func(o *owner) { o.workers.EndOvertime(0, id) }) // a timer that came too late
-	n.look(func(o *owner) { o.workers.EndOvertime(99, id) })
 }
 
 // TestKilledBeforeTheLimit: a task that its user ends has not met its limit.

@@ -21,13 +21,13 @@ func TestNodeRestarts(t *testing.T) {
 	list := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n1", "n2")
 	stays, leaves := list[0], list[1]
 	stays.until("it knows both", func(o *owner) bool { return len(o.members.Known()) == 2 })
-	former := leaves.self.incarnation
+	former := leaves.self.Incarnation
 	if err := leaves.stop(); err != nil {
 		t.Fatal(err)
 	}
 	again := w.under("hawk", func(c *Config) { c.Slots = 1 }, "n2")[0]
 	stays.until("it knows the new process", func(o *owner) bool {
-		return o.members.Sessions().Status(again.ref, again.self.incarnation) == protocol.Current && len(o.members.Known()) == 2 && o.members.Known()[1].Worker.ID == 2
+		return o.members.Sessions().Status(again.ref, again.self.Incarnation) == protocol.Current && len(o.members.Known()) == 2 && o.members.Known()[1].Worker.ID == 2
 	})
 	b := &wire.Batch{Sender: again.ref, Receiver: stays.ref, Incarnation: former, Sequence: 99, Items: []wire.Item{{From: again.ref, To: stays.ref, Msg: sched.Message{Kind: sched.Steal}}}}
 	if r, err := stays.peer.Deliver(t.Context(), b); err != nil || r.Problem != "" || r.Sequence != 99 {

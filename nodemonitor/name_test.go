@@ -19,8 +19,8 @@ func TestNamedAfterTheHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n.self.ref.Name != want {
-			t.Errorf("the node is named %q, want %q", n.self.ref.Name, want)
+		if n.self.Ref.Name != want {
+			t.Errorf("the node is named %q, want %q", n.self.Ref.Name, want)
 		}
 		if err := n.Close(); err != nil {
 			t.Error(err)

@@ -83,15 +83,9 @@ type NodeMonitor struct {
 // identity is how other daemons address this node. The address is set before the node
 // monitor runs.
 type identity struct {
-	ref         wire.Ref
-	incarnation int64
-	address     string
-	master      wire.Ref
-}
+	wire.Sender
 
-// envelope puts items into a batch.
-func (i *identity) envelope(to wire.Ref, items []wire.Item) *wire.Batch {
-	return &wire.Batch{Sender: i.ref, Receiver: to.Daemon(), Address: i.address, Incarnation: i.incarnation, Items: items}
+	master wire.Ref
 }
 
 // New opens the ports and folders of a node monitor that does not serve yet. The
@@ -109,8 +103,11 @@ func New(cfg Config, deps Deps) (*NodeMonitor, error) {
 	n := &NodeMonitor{
 		life: daemon.New("node monitor", log), cfg: cfg, log: log, metrics: newMetrics(),
 		self: identity{
-			ref: wire.Ref{Role: sched.Worker, Name: cfg.ID}, master: addrmap.MasterRef(cfg.Group),
-			incarnation: 1 + rand.Int64N(math.MaxInt64), //nolint:gosec // a name, no secret
+			Sender: wire.Sender{
+				Ref:         wire.Ref{Role: sched.Worker, Name: cfg.ID},
+				Incarnation: 1 + rand.Int64N(math.MaxInt64), //nolint:gosec // a name, no secret
+			},
+			master: addrmap.MasterRef(cfg.Group),
 		},
 	}
 	if err := n.assemble(deps); err != nil {
@@ -199,7 +196,7 @@ func (n *NodeMonitor) openTracing(deps Deps) (*telemetry.Tracing, error) {
 func (n *NodeMonitor) listen() (err error) {
 	apps := n.backends.Applications()
 	n.internal, err = n.life.Listen(wire.PeerProcessor(wire.PeerPorts{
-		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Input: attemptInputs{n.backends}, Executors: apps, Drain: drains{n, make(chan struct{}, 1)}, Registrar: leaders.Announcements{Self: n.self.ref, Leads: n.leads},
+		Batches: n.deliveries, Logs: attemptLogs{n.backends.Logs()}, Input: attemptInputs{n.backends}, Executors: apps, Drain: drains{n, make(chan struct{}, 1)}, Registrar: leaders.Announcements{Self: n.self.Ref, Leads: n.leads},
 	}, n.codec), server.Options{
 		Name: fmt.Sprintf("internal service of node %q", n.cfg.ID), Address: n.cfg.InternalListen, MaxFrame: wire.MaxBatchBytes,
 		Security: server.Security{Allow: access.For(access.PeerService)},
@@ -217,7 +214,7 @@ func (n *NodeMonitor) listen() (err error) {
 	if n.bound, err = n.life.ListenPublished(n.cfg.PublishedListen, clients, o, access.MasterService, access.NodeMonitorService); err != nil {
 		return err
 	}
-	n.self.address = n.cfg.Advertised(n.internal.Addr().String(), n.cfg.Master)
+	n.self.Address = n.cfg.Advertised(n.internal.Addr().String(), n.cfg.Master)
 	return nil
 }
 
@@ -228,12 +225,12 @@ func (n *NodeMonitor) openExecutors() error {
 		return err
 	}
 	c := backends.ExecutorsConfig{
-		Incarnation: n.self.incarnation, Host: n.cfg.host(n.self.address), Address: reachable(n.published.Addr().String(), n.self.address),
+		Incarnation: n.self.Incarnation, Host: n.cfg.host(n.self.Address), Address: reachable(n.published.Addr().String(), n.self.Address),
 		Memory: n.cfg.memory(), Runtimes: runtimes, LocalDirs: n.cfg.LocalDirs, Lease: n.cfg.ApplicationLease,
 	}
 	if n.status != nil {
 		scheme, _, _ := strings.Cut(n.status.URL(), "://")
-		c.Web = scheme + "://" + reachable(n.status.Addr(), n.self.address)
+		c.Web = scheme + "://" + reachable(n.status.Addr(), n.self.Address)
 	}
 	if err := n.backends.OpenExecutors(c); err != nil {
 		return err
@@ -279,7 +276,7 @@ type Addrs struct {
 
 // Addrs returns where the node monitor listens.
 func (n *NodeMonitor) Addrs() Addrs {
-	a := Addrs{Listen: n.published.Addr().String(), Internal: n.self.address}
+	a := Addrs{Listen: n.published.Addr().String(), Internal: n.self.Address}
 	if n.status != nil {
 		a.HTTP = n.status.Addr()
 	}

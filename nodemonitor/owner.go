@@ -23,7 +23,6 @@ import (
 // event is one entry of the owner goroutine's inbox.
 type event struct {
 	kind  eventKind
-	end   slots.End   // ended
 	batch *wire.Batch // delivered, acknowledged, announced
 	at    time.Time   // delivered: when it arrived
 	bytes int64       // delivered: counted by the inbox
@@ -35,7 +34,6 @@ type eventKind uint8
 const (
 	called       eventKind = iota
 	delivered              // messages of other daemons
-	ended                  // an attempt's end
 	acknowledged           // results that a frontend has journaled
 	announced              // a frontend has started
 )
@@ -77,7 +75,7 @@ type dependencies struct {
 // openDependencies opens what the owner goroutine's parts need, and finds what a former process
 // has left.
 func (n *NodeMonitor) openDependencies(deps Deps) (d dependencies, err error) {
-	if err := n.life.Secure(n.cfg.Settings, n.metrics.Metrics, n.self.ref); err != nil {
+	if err := n.life.Secure(n.cfg.Settings, n.metrics.Metrics, n.self.Ref); err != nil {
 		return d, err
 	}
 	if d.policy, d.params, err = n.cfg.Configure(0); err != nil {
@@ -119,23 +117,19 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 	n.codec.OnUnknown(n.metrics.unknown.Report(n.log))
 	n.openReports()
 	o.results = results.New(results.Config{
-		Node: n.self.ref, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.calls,
-		Envelope: n.self.envelope, Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
+		Self: &n.self.Sender, Limit: n.cfg.MaxResults, MaxBytes: n.cfg.MaxResultBytes, Heartbeat: heartbeat, Names: o.addrs, Calls: n.calls,
+		Now: o.instant, Post: n.do, Log: n.log, Metrics: n.metrics.results,
 		UnknownJob:  func(frontend sched.Addr, job sched.JobID, called time.Time) { o.workers.KillJob(frontend, job, called) },
 		Forget:      sched.Time(n.cfg.FrontendForget),
 		Forgotten:   func(frontend sched.Addr) { o.workers.ForgetWaiting(frontend) },
-		FirstNumber: n.self.incarnation & firstNumbers,
+		FirstNumber: n.self.Incarnation & firstNumbers,
 		Answered:    o.frontendAnswered,
 	})
 	o.workers = slots.New(slots.Config{
-		Node: n.self.ref, Seed: n.cfg.Seed, Policy: p, Params: d.params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
-		Clock: o.clock, Now: o.instant, Backends: n.backends.ByKind(), Results: o.results, Kept: o.results, Names: o.addrs, Envelope: n.self.envelope,
-		Ended:   func(e slots.End) { o.post(event{kind: ended, end: e}) },
-		Timer:   func(self sched.Addr, token uint64) { n.do(func() { o.workers.Timeout(self, token) }) },
+		Self: &n.self.Sender, Seed: n.cfg.Seed, Policy: p, Params: d.params, Master: n.masterAddr(), MasterRef: n.self.master, Heartbeat: heartbeat,
+		Clock: o.clock, Now: o.instant, Post: n.do, Backends: n.backends.ByKind(), Results: o.results, Names: o.addrs,
 		Contact: func() (time.Time, int) { c := n.registration.Contact(); return c.Since, c.Lapses },
-		Limits:  n.cfg.taskLimits(), Overtime: func(slot int32, id sched.AttemptID) { n.do(func() { o.workers.EndOvertime(slot, id) }) },
-		Began: func(slot int32, id sched.AttemptID) { n.do(func() { o.workers.Began(slot, id) }) },
-		Note:  n.note(), FirstSeq: n.restart.firstSeq(),
+		Limits:  n.cfg.taskLimits(), Note: n.note(), FirstSeq: n.restart.firstSeq(),
 		Changed: func() { n.registration.SendSnapshot() }, Recorder: d.recorder, Tracing: d.tracing, Log: n.log, Metrics: n.metrics.slots,
 	})
 	o.inventories = n.newInventories()
@@ -151,7 +145,7 @@ func (n *NodeMonitor) newOwner(deps Deps) error {
 func (n *NodeMonitor) openDeliveries() {
 	o := n.owner
 	n.deliveries = &deliveries{
-		node: n.cfg.ID, incarnation: n.self.incarnation, master: n.self.master, inbox: link.NewInbox(n.self.ref, n.self.incarnation),
+		node: n.cfg.ID, incarnation: n.self.Incarnation, master: n.self.master, inbox: link.NewInbox(n.self.Ref, n.self.Incarnation),
 		waiting: o.waiting, post: func(e event) error { return n.loop.Post(e) }, superseded: n.metrics.superseded,
 	}
 	n.deliveries.continues = len(n.restart.continues) > 0
@@ -192,8 +186,6 @@ func (o *owner) handle(batch []event) {
 			e.do()
 		case delivered:
 			o.deliver(e)
-		case ended:
-			o.workers.Ended(&e.end)
 		case announced:
 			o.frontendSeen(e.batch.Sender, e.batch.Address, e.batch.Incarnation)
 		case acknowledged:

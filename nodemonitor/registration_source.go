@@ -55,8 +55,8 @@ func (n *NodeMonitor) hello() *wire.Hello {
 	w := n.owner.workers
 	epoch, of := w.Epoch()
 	h := &wire.Hello{
-		Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, EpochOf: of, Address: n.self.address, Group: n.cfg.Group,
-		Slots: w.Describe(true), Serves: w.Serves(), Memory: n.cfg.memory(), Host: n.cfg.host(n.self.address),
+		Sender: n.self.Ref, Incarnation: n.self.Incarnation, Epoch: epoch, EpochOf: of, Address: n.self.Address, Group: n.cfg.Group,
+		Slots: w.Describe(true), Serves: w.Serves(), Memory: n.cfg.memory(), Host: n.cfg.host(n.self.Address),
 		Policy: n.cfg.Policy, Version: daemon.Version(), Features: daemon.Features(),
 	}
 	h.Continues, h.Complete = n.restart.continues, n.restart.complete
@@ -73,7 +73,7 @@ func (n *NodeMonitor) hello() *wire.Hello {
 func (n *NodeMonitor) snapshot() *wire.Snapshot {
 	w := n.owner.workers
 	epoch, _ := w.Epoch()
-	s := &wire.Snapshot{Sender: n.self.ref, Incarnation: n.self.incarnation, Epoch: epoch, Slots: w.Describe(false)}
+	s := &wire.Snapshot{Sender: n.self.Ref, Incarnation: n.self.Incarnation, Epoch: epoch, Slots: w.Describe(false)}
 	s.ListsKept = w.ListKept(s.Slots)
 	s.Draining, _ = w.Draining()
 	s.StopsWhenEmpty, s.DiskFault = n.owner.stopping, n.shownFault()

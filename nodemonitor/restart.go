@@ -79,7 +79,7 @@ func (n *NodeMonitor) note() func(*wire.Item) []byte {
 // encodeLaunch returns a launch in its form on the wire; nil when it cannot be sent, so that
 // its attempt is not taken over.
 func (n *NodeMonitor) encodeLaunch(it *wire.Item) []byte {
-	data, err := n.codec.Append(nil, &wire.Batch{Sender: n.self.master, Receiver: n.self.ref, Items: []wire.Item{*it}})
+	data, err := n.codec.Append(nil, &wire.Batch{Sender: n.self.master, Receiver: n.self.Ref, Items: []wire.Item{*it}})
 	if err != nil {
 		n.log.Error("an attempt cannot be described for the next process of this node; it ends with this one", "attempt", it.Msg.AttemptID(), "error", err)
 		return nil
@@ -116,7 +116,7 @@ func (n *NodeMonitor) findFormer() {
 		n.backends.SetLeaving(true) // should this process not come to run
 	}
 	r.decide()
-	r.lineage.Incarnations = append(r.lineage.Incarnations, n.self.incarnation)
+	r.lineage.Incarnations = append(r.lineage.Incarnations, n.self.Incarnation)
 	r.lineage.Incarnations = r.lineage.Incarnations[max(0, len(r.lineage.Incarnations)-wire.MaxContinues):]
 	n.keepLineage()
 }
@@ -158,7 +158,7 @@ func (r *restart) accepted(n *NodeMonitor) {
 		return
 	}
 	r.continues, r.complete = nil, false
-	r.lineage.Incarnations = []int64{n.self.incarnation}
+	r.lineage.Incarnations = []int64{n.self.Incarnation}
 	n.keepLineage()
 }
 
@@ -198,7 +198,7 @@ func (n *NodeMonitor) takeOver() {
 // takeOverProcess continues the attempt of a process; false when the process has to be killed.
 func (n *NodeMonitor) takeOverProcess(h *guard.Held) bool {
 	it, err := n.decodeLaunch(h.Note)
-	if err == nil && n.owner.results.Keeps(it.Msg.AttemptID()) {
+	if err == nil && n.owner.results.Find(it.Msg.AttemptID()) != nil {
 		return true // its result was handed over
 	}
 	return err == nil && n.continueAttempt(&slots.Adoption{Launch: it, Backend: n.backends.Exec(), Ran: h.Ran - h.Stopped, Began: h.Began, Suspended: h.Suspended && h.End == nil}, func(t backend.Task, done func(backend.Result)) {

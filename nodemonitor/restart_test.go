@@ -97,7 +97,7 @@ func testRestart(t *testing.T, policy string) {
 		n.untilPhases(0, "0 running", "0 suspended")
 		suspended = running[0]
 	}
-	former := n.self.incarnation
+	former := n.self.Incarnation
 	for range 3 {
 		n = n.again(c)
 		h := w.lastHello()
@@ -198,7 +198,7 @@ func TestRestartWithOtherSettings(t *testing.T) {
 				}
 				pids[slot] = strings.TrimSpace(string(text))
 			}
-			former := n.self.incarnation
+			former := n.self.Incarnation
 			change(&c)
 			n.again(c)
 			h, going := w.lastHello(), 0

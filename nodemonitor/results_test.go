@@ -66,7 +66,7 @@ func TestUnknownJob(t *testing.T) {
 	w.await("one has ended", func() bool { return find(w.reports, sched.Report, ended) != nil })
 	w.update(func() { w.unknown = []sched.JobID{ended.Job} })
 	n.until("the job is gone", func(o *owner) bool {
-		return !o.results.Keeps(ended) && started(o) == 1
+		return o.results.Find(ended) == nil && started(o) == 1
 	})
 	n.look(func(o *owner) {
 		if o.workers.Describe(false)[1].Running != other {

@@ -39,7 +39,7 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 		Started: func() {
 			n.backends.StartGuard()
 			a := n.Addrs()
-			n.log.Info("node monitor serves", "backends", a.Listen, "daemons", a.Internal, "http", a.HTTP, "incarnation", n.self.incarnation)
+			n.log.Info("node monitor serves", "backends", a.Listen, "daemons", a.Internal, "http", a.HTTP, "incarnation", n.self.Incarnation)
 		},
 		Drained: func() error {
 			n.closeReports()

@@ -67,7 +67,7 @@ func (n *NodeMonitor) state(ctx context.Context) (any, error) {
 func (n *NodeMonitor) currentState() state {
 	o, apps := n.owner, n.backends.Applications()
 	s := state{
-		Node: n.cfg.ID, Policy: o.policy.Name, Group: n.cfg.Group, Incarnation: n.self.incarnation, Address: n.self.address, Master: n.cfg.Master,
+		Node: n.cfg.ID, Policy: o.policy.Name, Group: n.cfg.Group, Incarnation: n.self.Incarnation, Address: n.self.Address, Master: n.cfg.Master,
 		Standing: n.registration.Status(), State: n.drainState(), NATS: n.notices != nil && n.notices.conn.Connected(), Serves: o.workers.Serves(), Slots: o.workers.Status(),
 		Backends: n.backends.BackendStats(), Grants: apps.Grants().Stats(), Frontends: o.results.Frontends(),
 	}

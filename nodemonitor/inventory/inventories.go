@@ -35,8 +35,7 @@ type Attempt struct {
 
 // Config is what [Inventories] need.
 type Config struct {
-	// Envelope returns an inventory without attempts, from this node to the frontend.
-	Envelope func(frontend string) wire.Inventory
+	Self *wire.Sender // this node
 	// Held calls visit for every attempt that the node holds.
 	Held func(visit func(*Attempt))
 	// Frontend returns a frontend's name, and where it was reached last, "" when it never
@@ -198,7 +197,7 @@ func (s *Inventories) begin(f *frontend, h *holding) {
 		return
 	}
 	f.due, f.address, f.parts, f.asked, f.refused = false, address, cut(h.slots), 0, false
-	f.whole = s.cfg.Envelope(name)
+	f.whole = wire.Inventory{Node: s.cfg.Self.Ref.Name, Incarnation: s.cfg.Self.Incarnation, Address: s.cfg.Self.Address, Frontend: name}
 	f.whole.Count, f.whole.Hash = h.count, h.hash
 	if len(f.parts) > 1 && !s.alone && f.settled.Count == h.count && f.settled.Hash == h.hash && f.settledBy == f.processes.Current() {
 		digest := f.whole

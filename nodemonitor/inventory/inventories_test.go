@@ -37,7 +37,7 @@ type call struct {
 func newRig(t *testing.T) *rig {
 	r := &rig{t: t, address: "there", posted: make(chan func(), 100), now: sched.Second}
 	r.Inventories = New(Config{
-		Envelope: func(frontend string) wire.Inventory { return wire.Inventory{Node: "n", Frontend: frontend} },
+		Self: &wire.Sender{Ref: wire.Ref{Role: sched.Worker, Name: "n"}},
 		Held: func(visit func(*Attempt)) {
 			for i := range r.held {
 				visit(&r.held[i])

@@ -27,7 +27,7 @@ func (r *Reporter) nextMessage(f *frontend, items []wire.Item) []wire.Item {
 		e.sentAt = now
 		items = append(items, wire.Item{})
 		it := &items[len(items)-1]
-		e.item(r.cfg.Node, it)
+		e.item(r.cfg.Self.Ref, it)
 		size += it.Size()
 		r.store.move(place, &f.sent)
 	}
@@ -55,7 +55,7 @@ func (r *Reporter) publish(f *frontend) bool {
 		return false
 	}
 	r.scratch = r.nextMessage(f, r.scratch)
-	err := r.notices.Report(r.cfg.Envelope(f.ref, r.scratch))
+	err := r.notices.Report(r.cfg.Self.Batch(f.ref, r.scratch))
 	if err != nil {
 		r.cfg.Metrics.unpublished.Add(float64(len(r.scratch)))
 		for i := range r.scratch {
@@ -79,7 +79,7 @@ func (r *Reporter) call(f *frontend) {
 	}
 	f.calling = true
 	c := newCall(items)
-	r.cfg.Calls.Report(f.address, r.cfg.Envelope(f.ref, items), func(reply wire.ReportsReply, err error) {
+	r.cfg.Calls.Report(f.address, r.cfg.Self.Batch(f.ref, items), func(reply wire.ReportsReply, err error) {
 		r.cfg.Post(func() { r.answered(f, c, reply, err) })
 	})
 }

@@ -39,11 +39,6 @@ type Frontend struct {
 // kept returns how many results are kept for the frontend.
 func (f *frontend) kept() int { return f.fresh.n + f.sent.n }
 
-// Directory names the frontends by their numbers.
-type Directory interface {
-	Ref(a sched.Addr) (ref wire.Ref, known bool)
-}
-
 // frontend returns the record of a distributor, nil when there cannot be one.
 func (r *Reporter) frontend(a sched.Addr) *frontend {
 	if a.Role != sched.Distributor || a.ID < 0 {

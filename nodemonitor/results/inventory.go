@@ -42,16 +42,3 @@ func (r *Reporter) Forget(frontend sched.Addr, ids []sched.AttemptID) (forgotten
 	r.cfg.Metrics.dropped.Add(float64(forgotten))
 	return forgotten
 }
-
-// EachKeptOf calls visit for every kept result, with its frontend.
-func (r *Reporter) EachKeptOf(visit func(distributor sched.Addr, result *Result)) {
-	for _, f := range r.frontends {
-		for _, l := range [...]*list{&f.fresh, &f.sent} {
-			for place, n := l.first, l.n; n > 0; n-- {
-				e := &r.store.table[place]
-				visit(f.addr, &e.Result)
-				place = e.next
-			}
-		}
-	}
-}

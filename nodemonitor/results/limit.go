@@ -6,10 +6,33 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Running counts the attempts at the node.
-type Running interface {
-	All() int
-	Of(frontend sched.Addr) int
+// Running counts the attempts at the node. The zero value has none.
+type Running struct {
+	all int
+	of  []int // by distributor number
+}
+
+// Count counts by more attempts of a frontend.
+func (n *Running) Count(frontend sched.Addr, by int) {
+	n.all += by
+	if frontend.ID < 0 {
+		return
+	}
+	for int(frontend.ID) >= len(n.of) {
+		n.of = append(n.of, 0)
+	}
+	n.of[frontend.ID] += by
+}
+
+// All returns how many there are.
+func (n *Running) All() int { return n.all }
+
+// Of returns how many of them are of a frontend.
+func (n *Running) Of(frontend sched.Addr) int {
+	if frontend.ID < 0 || int(frontend.ID) >= len(n.of) {
+		return 0
+	}
+	return n.of[frontend.ID]
 }
 
 // HasRoom reports whether one more attempt of a frontend may start: its result must find a
@@ -18,7 +41,7 @@ type Running interface {
 // have a result or an attempt here. So a frontend that is away never blocks the node for
 // others, however many results are kept for it; and n frontends have at most
 // 1 + 1/2 + ... + 1/n times the limit together.
-func (r *Reporter) HasRoom(distributor sched.Addr, running Running) bool {
+func (r *Reporter) HasRoom(distributor sched.Addr, running *Running) bool {
 	s := r.store
 	if len(s.index)+running.All() < s.limit && s.bytes < s.maxBytes {
 		return true
@@ -32,7 +55,7 @@ func (r *Reporter) HasRoom(distributor sched.Addr, running Running) bool {
 }
 
 // sharing counts the frontends of which a result is kept or an attempt runs, and f.
-func (r *Reporter) sharing(f *frontend, running Running) (n int) {
+func (r *Reporter) sharing(f *frontend, running *Running) (n int) {
 	for _, other := range r.frontends {
 		if other == f || other.kept() > 0 || running.Of(other.addr) > 0 {
 			n++
@@ -45,12 +68,12 @@ func (r *Reporter) sharing(f *frontend, running Running) (n int) {
 func (r *Reporter) Fullness(distributor sched.Addr) string {
 	s, f := r.store, r.frontends[distributor.ID]
 	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes); %d (%d bytes) of them are of frontend %q, its part or more",
-		r.cfg.Node.Name, len(s.index), s.bytes, f.kept(), f.bytes, f.ref.Name)
+		r.cfg.Self.Ref.Name, len(s.index), s.bytes, f.kept(), f.bytes, f.ref.Name)
 }
 
 // FullFor returns the frontends without room, and for each whether it is silent; nil when
 // there is room for all.
-func (r *Reporter) FullFor(running Running) (silent map[sched.Addr]bool) {
+func (r *Reporter) FullFor(running *Running) (silent map[sched.Addr]bool) {
 	if len(r.store.index)+running.All() < r.store.limit && r.store.bytes < r.store.maxBytes {
 		return nil
 	}

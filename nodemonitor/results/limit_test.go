@@ -10,9 +10,6 @@ import (
 // attempts are the numbers of attempts that run, by frontend.
 type attempts [2]int
 
-func (a attempts) All() int                   { return a[0] + a[1] }
-func (a attempts) Of(frontend sched.Addr) int { return a[frontend.ID] }
-
 // docs/adr/0019-absent-frontends.md: all results and running attempts together have the limit; past
 // it a frontend has room for its part, the limit over the number of frontends with something here.
 func TestRoom(t *testing.T) {
@@ -46,15 +43,19 @@ func TestRoom(t *testing.T) {
 			}
 		}
 		w.now = silentAfter
-		full := w.r.FullFor(c.running)
+		running := &Running{}
+		for i, n := range c.running {
+			running.Count(addr(i), n)
+		}
+		full := w.r.FullFor(running)
 		for i, room := range c.room {
 			silent, none := full[addr(i)]
-			if got := w.r.HasRoom(addr(i), c.running); got != room || none == room || silent != (!room && c.kept[i] > 0) {
+			if got := w.r.HasRoom(addr(i), running); got != room || none == room || silent != (!room && c.kept[i] > 0) {
 				t.Errorf("%v results of %d bytes are kept and %v attempts run: frontend %d has room: %v, want %v; counted as full: %v, silent: %v", c.kept, c.bytes, c.running, i, got, room, none, silent)
 			}
 		}
 		w.r.Heard(addr(0))
-		if w.r.FullFor(c.running)[addr(0)] {
+		if w.r.FullFor(running)[addr(0)] {
 			t.Errorf("a frontend that was heard is silent")
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -23,14 +24,13 @@ type Caller interface {
 
 // Config is what a Reporter needs.
 type Config struct {
-	Node      wire.Ref
-	Limit     int        // results kept and attempts running
-	MaxBytes  int64      // of reasons and tails
-	Forget    sched.Time // results of a frontend that was not reached for that long are forgotten
+	Self      *wire.Sender // the node
+	Limit     int          // results kept and attempts running
+	MaxBytes  int64        // of reasons and tails
+	Forget    sched.Time   // results of a frontend that was not reached for that long are forgotten
 	Heartbeat sched.Time
-	Names     Directory
+	Names     *addrmap.Map
 	Calls     Caller
-	Envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
 	Now       func() sched.Time
 	// Post runs a function later on the goroutine that owns the reporter; it may be
 	// called from any.
@@ -84,7 +84,7 @@ func (r *Reporter) Keep(to sched.Addr, result Result) {
 	if f.kept() == 0 {
 		f.heardAt = max(f.heardAt, r.cfg.Now())
 	}
-	if result.Outcome == sched.Yielded && !r.KeepsOf(result.ID, result.Secret) {
+	if result.Outcome == sched.Yielded && !r.keepsOf(result.ID, result.Secret) {
 		r.store.drop(result.ID)
 	}
 	if !r.store.keep(result, r.cfg.Now(), f, &f.fresh) {
@@ -105,38 +105,34 @@ func (r *Reporter) Resend(id sched.AttemptID) {
 	r.markDirty(e.distributor)
 }
 
-// Keeps reports whether the result of an attempt is kept.
-func (r *Reporter) Keeps(id sched.AttemptID) bool {
-	_, kept := r.store.index[id]
-	return kept
+// Find returns the kept result of an attempt, nil when none is kept. It is valid until the next
+// call of a method.
+func (r *Reporter) Find(id sched.AttemptID) *Result {
+	place, kept := r.store.index[id]
+	if !kept {
+		return nil
+	}
+	return &r.store.table[place].Result
 }
 
-// KeepsOf reports whether the result of an attempt is kept that was launched with a secret.
-func (r *Reporter) KeepsOf(id sched.AttemptID, secret int64) bool {
-	place, kept := r.store.index[id]
-	return kept && r.store.table[place].Secret == secret
+// keepsOf reports whether the result of an attempt is kept that was launched with a secret.
+func (r *Reporter) keepsOf(id sched.AttemptID, secret int64) bool {
+	kept := r.Find(id)
+	return kept != nil && kept.Secret == secret
 }
 
 // Kept returns how many results are kept, and the bytes of their texts.
 func (r *Reporter) Kept() (results int, bytes int64) { return len(r.store.index), r.store.bytes }
 
-// EachKept calls visit for every kept result until it returns false.
-func (r *Reporter) EachKept(visit func(*Result) bool) {
-	for i := range r.store.table {
-		if e := &r.store.table[i]; e.list != nil && !visit(&e.Result) {
-			return
-		}
-	}
-}
-
-// EachOld calls visit for every result that is kept for that long, until it returns false.
-func (r *Reporter) EachOld(age sched.Time, visit func(*Result) bool) {
+// Each calls visit for every result that is kept for that long, with its frontend, until it
+// returns false.
+func (r *Reporter) Each(age sched.Time, visit func(frontend sched.Addr, result *Result) bool) {
 	before := r.cfg.Now() - age
 	for _, f := range r.frontends {
 		for _, l := range [...]*list{&f.sent, &f.fresh} {
 			for place, n := l.first, l.n; n > 0; n-- {
 				e := &r.store.table[place]
-				if e.keptAt <= before && !visit(&e.Result) {
+				if e.keptAt <= before && !visit(f.addr, &e.Result) {
 					return
 				}
 				place = e.next
@@ -178,7 +174,7 @@ func (r *Reporter) acknowledge(f *frontend, ids []sched.AttemptID, number func(i
 		if r.store.keeps(id, number(i), f) {
 			r.store.drop(id)
 			forgotten++
-		} else if r.Keeps(id) {
+		} else if r.Find(id) != nil {
 			ignored++
 		}
 	}

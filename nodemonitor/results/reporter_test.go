@@ -50,18 +50,15 @@ func newNetwork() *network {
 	w := &network{}
 	m := telemetry.NewMetrics("nodemonitor")
 	w.r = New(Config{
-		Node: wire.Ref{Role: sched.Worker, Name: "n"}, Limit: 1000, MaxBytes: 1 << 20, Heartbeat: sched.Second, Forget: forgetAfter, FirstNumber: 100,
-		Names: w, Calls: w, Now: func() sched.Time { return w.now }, Post: func(do func()) { do() }, UnknownJob: func(sched.Addr, sched.JobID, time.Time) {},
+		Self: &wire.Sender{Ref: wire.Ref{Role: sched.Worker, Name: "n"}}, Limit: 1000, MaxBytes: 1 << 20, Heartbeat: sched.Second, Forget: forgetAfter, FirstNumber: 100,
+		Names: addrmap.New(), Calls: w, Now: func() sched.Time { return w.now }, Post: func(do func()) { do() }, UnknownJob: func(sched.Addr, sched.JobID, time.Time) {},
 		Forgotten: func(sched.Addr) {},
-		Envelope:  func(to wire.Ref, items []wire.Item) *wire.Batch { return &wire.Batch{Receiver: to, Items: items} },
 		Log:       slog.New(slog.DiscardHandler), Metrics: NewMetrics(m, prometheus.NewCounter(prometheus.CounterOpts{Name: "unpublished"})),
 	})
+	for i := range 2 {
+		w.r.cfg.Names.Addr(wire.Ref{Role: sched.Distributor, Name: fmt.Sprint("f", i)})
+	}
 	return w
-}
-
-// Ref implements Directory.
-func (w *network) Ref(a sched.Addr) (wire.Ref, bool) {
-	return wire.Ref{Role: sched.Distributor, Name: fmt.Sprint("f", a.ID)}, a.ID < 2
 }
 
 // Report implements Caller and Notifier.

@@ -44,7 +44,7 @@ func (f *Limit) Refuses(distributor sched.Addr, byMaster bool) bool {
 
 // Limit returns what the node has no room for, nil when it has room for all.
 func (s *Workers) Limit() *Limit {
-	attempts, silent := s.attempts.n >= MaxAttempts, s.cfg.Kept.FullFor(s.attempts)
+	attempts, silent := s.attempts.running.All() >= MaxAttempts, s.cfg.Results.FullFor(&s.attempts.running)
 	if !attempts && len(silent) == 0 {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (s *Workers) Limit() *Limit {
 
 // hasRoom reports whether there is room for the result of one more attempt of a frontend.
 func (d *admission) hasRoom(distributor sched.Addr) bool {
-	return d.cfg.Kept.HasRoom(distributor, d.attempts)
+	return d.cfg.Results.HasRoom(distributor, &d.attempts.running)
 }
 
 // nothingNew returns why the node takes nothing new, "" when it does.
@@ -71,27 +71,29 @@ func (d *admission) denial(it *wire.Item) string {
 	case d.nothingNew() != "":
 		return d.nothingNew()
 	case !d.cfg.Results.CanReport(distributor):
-		return fmt.Sprintf("node %q has no frontend to report to", d.cfg.Node.Name)
+		return fmt.Sprintf("node %q has no frontend to report to", d.cfg.Self.Ref.Name)
 	case !d.hasRoom(distributor):
 		d.full = true
-		return d.cfg.Kept.Fullness(distributor)
+		return d.cfg.Results.Fullness(distributor)
 	}
 	return ""
 }
 
 // examine denies a launch for a reason that only the shell can see, so that the core
-// refuses it: the slot's sequence number advances, and a recording contains the reason.
-func (d *admission) examine(w *worker, it *wire.Item) {
+// refuses it: the slot's sequence number advances, and a recording contains the reason. It
+// returns the reason, "" for none.
+func (d *admission) examine(w *worker, it *wire.Item) (denial string) {
 	slot := w.core.Slot()
 	if it.Msg.Reason = ""; slot.Running != it.Msg.AttemptID() {
-		if w.denial = d.denial(it); w.denial != "" {
+		if denial = d.denial(it); denial != "" {
 			w.deniedTo = it.Msg.Distributor
 		}
 	}
-	it.Msg.Deny(w.denial)
+	it.Msg.Deny(denial)
 	if !w.withheld {
 		w.reportedSeq = slot.Seq
 	}
+	return denial
 }
 
 // release reports to the master the slots that were withheld, once there is room for the
@@ -107,7 +109,7 @@ func (d *admission) release(inTurn bool) {
 		switch {
 		case !w.withheld:
 		case w.withdrawn || d.draining != "":
-		case d.hasRoom(w.deniedTo), inTurn && d.cfg.Kept.IsSilent(w.deniedTo):
+		case d.hasRoom(w.deniedTo), inTurn && d.cfg.Results.IsSilent(w.deniedTo):
 			w.withheld = false
 			d.out.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})
 		default:

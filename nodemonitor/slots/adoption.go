@@ -3,6 +3,7 @@ package slots
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -72,9 +73,7 @@ func (s *Workers) Continue(c *Adoption) (backend.Task, func(backend.Result), err
 	case !s.cfg.Results.CanReport(it.Msg.Distributor):
 		return backend.Task{}, nil, errors.New("it names no frontend")
 	}
-	w.launch, w.at = it, time.Now()
-	a := s.attempts.admit(w)
-	w.launch = nil
+	a := s.attempts.admit(w, it, time.Now())
 	a.continued, a.backend, a.ran, a.unbegun = true, c.Backend, c.Ran, a.unbegun && !c.Began
 	phase := running
 	if c.Suspended {
@@ -128,19 +127,19 @@ func (s *Workers) restore(w *worker) {
 // Started returns what is remembered of the attempts that were started here.
 func (s *Workers) Started() Starts {
 	f := s.cores.run.fence
-	return Starts{f.seed, f.started.list(), f.before.list()}
+	return Starts{f.seed, slices.Collect(maps.Keys(f.started)), slices.Collect(maps.Keys(f.before))}
 }
 
 // Remember prevents a second start of the attempts that an earlier process has started. It is
 // called before Continue.
 func (s *Workers) Remember(started Starts) {
 	f := s.cores.run.fence
-	f.seed = started.Seed
+	f.seed, f.before = started.Seed, make(map[uint64]bool, len(started.Before))
 	for _, h := range started.Before {
-		f.before.add(h)
+		f.before[h] = true
 	}
 	for _, h := range started.Now {
-		f.started.add(h)
+		f.started[h] = true
 	}
 }
 
@@ -148,14 +147,4 @@ func (s *Workers) Remember(started Starts) {
 type Starts struct {
 	Seed        uint64
 	Now, Before []uint64
-}
-
-// list returns the hashes of a set.
-func (s *hashSet) list() (list []uint64) {
-	for _, h := range s.table {
-		if h != 0 {
-			list = append(list, h)
-		}
-	}
-	return list
 }

@@ -5,48 +5,21 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // attempts counts the attempts at all workers and reuses their records.
 type attempts struct {
-	n             int
-	byDistributor []int                        // by distributor number
-	started       map[sched.AttemptID]*attempt // by their workers' cores
-	unused        []*attempt                   // so that a task costs no allocation
-	workers       *workerList
-	metrics       *Metrics
-	node          string
-	contact       Contact
-	limits        NodeLimits
-	overtime      func(slot int32, id sched.AttemptID) // is called by any goroutine
-	began         func(slot int32, id sched.AttemptID) // likewise
+	cfg     *Config
+	running results.Running
+	started map[sched.AttemptID]*attempt // by their workers' cores
+	unused  []*attempt                   // so that a task costs no allocation
+	workers *workerList
 }
 
-// count counts an attempt of a frontend.
-func (s *attempts) count(distributor sched.Addr, by int) {
-	s.n += by
-	if distributor.ID < 0 {
-		return
-	}
-	for int(distributor.ID) >= len(s.byDistributor) {
-		s.byDistributor = append(s.byDistributor, 0)
-	}
-	s.byDistributor[distributor.ID] += by
-}
-
-// All implements results.Running.
-func (s *attempts) All() int { return s.n }
-
-// Of implements results.Running.
-func (s *attempts) Of(frontend sched.Addr) int {
-	if frontend.ID < 0 || int(frontend.ID) >= len(s.byDistributor) {
-		return 0
-	}
-	return s.byDistributor[frontend.ID]
-}
-
-// admit makes an attempt for the launch that is being stepped.
-func (s *attempts) admit(w *worker) *attempt {
+// admit makes an attempt for a launch that arrived at an instant.
+func (s *attempts) admit(w *worker, it *wire.Item, at time.Time) *attempt {
 	var a *attempt
 	if n := len(s.unused); n > 0 {
 		a = s.unused[n-1]
@@ -54,19 +27,18 @@ func (s *attempts) admit(w *worker) *attempt {
 	} else {
 		a = new(attempt)
 	}
-	it := w.launch
 	*a = attempt{
 		Extra: it.Extra, id: it.Msg.AttemptID(), class: it.Msg.Class, app: it.Msg.App, distributor: it.Msg.Distributor, owner: it.Msg.Owner, estimate: it.Msg.Estimate,
-		received: w.at, worker: w, apart: it.Msg.Marks.Has(sched.Apart),
+		received: at, worker: w, apart: it.Msg.Marks.Has(sched.Apart),
 	}
 	if a.MaxDisconnect > 0 {
-		_, a.lapses = s.contact()
+		_, a.lapses = s.cfg.Contact()
 	}
-	a.limits = s.limits.of(a)
+	a.limits = s.cfg.Limits.of(a)
 	a.unbegun = a.mattersWhenItBegins()
 	w.attempts.add(a)
-	s.count(a.distributor, 1)
-	s.metrics.launches.Inc()
+	s.running.Count(a.distributor, 1)
+	s.cfg.Metrics.launches.Inc()
 	return a
 }
 
@@ -78,7 +50,7 @@ func (s *attempts) drop(a *attempt) {
 		delete(s.started, a.id)
 	}
 	a.worker.attempts.remove(a)
-	s.count(a.distributor, -1)
+	s.running.Count(a.distributor, -1)
 	*a = attempt{}
 	if len(s.unused) < len(s.workers.all) {
 		s.unused = append(s.unused, a)
@@ -98,8 +70,8 @@ func (s *attempts) enter(a *attempt, p phase) {
 		a.since = time.Now()
 	}
 	a.paused = a.paused || p == suspended
-	s.metrics.slots[w.counted][busy] += w.running - before
-	s.metrics.slots[w.counted][idle] -= w.running - before
+	s.cfg.Metrics.slots[w.counted][busy] += w.running - before
+	s.cfg.Metrics.slots[w.counted][idle] -= w.running - before
 	a.phase = p
 	if a.limits.Time > 0 {
 		s.watchTime(a)

@@ -2,8 +2,13 @@ package slots
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// Timeout steps a core's timer that expired.
-func (s *Workers) Timeout(self sched.Addr, token uint64) {
+// timer is called by any goroutine when a timer that a core has set expires.
+func (s *Workers) timer(self sched.Addr, token uint64) {
+	s.cfg.Post(func() { s.timeout(self, token) })
+}
+
+// timeout steps a core's timer that expired.
+func (s *Workers) timeout(self sched.Addr, token uint64) {
 	if w := s.workers.bySelf[self]; w != nil {
 		s.cores.step(w, sched.Addr{}, &sched.Message{Kind: sched.Timeout, Token: token})
 	}

@@ -23,11 +23,11 @@ func (s *attempts) cutOff(a *attempt) string {
 	if a.MaxDisconnect <= 0 {
 		return ""
 	}
-	switch since, lapses := s.contact(); {
+	switch since, lapses := s.cfg.Contact(); {
 	case lapses != a.lapses:
-		return fmt.Sprintf("node %s was given up by its master while it ran there, and its job limits that (max_disconnect %v)", s.node, a.MaxDisconnect)
+		return fmt.Sprintf("node %s was given up by its master while it ran there, and its job limits that (max_disconnect %v)", s.cfg.Self.Ref.Name, a.MaxDisconnect)
 	case time.Since(since) >= a.MaxDisconnect:
-		return fmt.Sprintf("node %s was cut off from its master for %v (max_disconnect)", s.node, a.MaxDisconnect)
+		return fmt.Sprintf("node %s was cut off from its master for %v (max_disconnect)", s.cfg.Self.Ref.Name, a.MaxDisconnect)
 	}
 	return ""
 }
@@ -63,6 +63,6 @@ func (s *Workers) withdrawn(a *attempt, r *backend.Result) {
 	case a.overtime:
 		r.Outcome, r.Reason, r.Code = sched.Failed, s.overtimeReason(a, r), api.CodeTimeLimit
 	case s.admission.stopping && !a.killed:
-		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Node.Name)
+		r.Outcome, r.Reason = sched.Yielded, fmt.Sprintf("node %s stopped", s.cfg.Self.Ref.Name)
 	}
 }

@@ -24,20 +24,19 @@ func TestKilledAndGivenBack(t *testing.T) {
 		"a kill in a drain": {func(s *Workers) { s.Drain("it drains"); s.KillJob(frontend, id.Job, time.Now()) }, sched.Killed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, b := &keeper{}, &killer{}
-			var ends []End
-			s := newWorkers(t, "pigeon", k, b, func(e End) { ends = append(ends, e) })
+			b := &killer{}
+			s := newWorkers(t, "pigeon", b)
 			launch := &wire.Item{To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, Attempt: id.Attempt, Distributor: frontend}}
 			_, done, err := s.Continue(&Adoption{Launch: launch, Backend: b})
 			if err != nil {
 				t.Fatal(err)
 			}
 			s.Restore()
-			c.before(s)
+			c.before(s.Workers)
 			done(backend.Result{ID: id, Outcome: sched.Yielded, Reason: "its disk hangs"})
-			s.Ended(&ends[0])
-			if len(k.kept) != 1 || k.kept[0].Outcome != c.want || (k.kept[0].Reason == "") != (c.want == sched.Killed) {
-				t.Errorf("reported: %+v, want %v", k.kept, c.want)
+			(<-s.posted)()
+			if kept := s.kept(); len(kept) != 1 || kept[0].Outcome != c.want || (kept[0].Reason == "") != (c.want == sched.Killed) {
+				t.Errorf("reported: %+v, want %v", kept, c.want)
 			}
 		})
 	}

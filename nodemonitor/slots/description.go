@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -21,7 +22,7 @@ func (s *Workers) Describe(hello bool) []wire.Slot {
 		s.workers.described = list
 	}
 	if hello && len(slots) > 0 {
-		addKept(s.cfg.Kept, slots, at)
+		addKept(s.cfg.Results, slots, at)
 	}
 	return slots
 }
@@ -55,9 +56,9 @@ const maxKeptNamed = 50_000
 
 // addKept adds the attempts that ended here and are not acknowledged. at is the index in slots by
 // worker.
-func addKept(kept Kept, slots []wire.Slot, at []int) {
+func addKept(kept *results.Reporter, slots []wire.Slot, at []int) {
 	named := 0
-	kept.EachKept(func(r *results.Result) bool {
+	kept.Each(0, func(_ sched.Addr, r *results.Result) bool {
 		if named++; named > maxKeptNamed {
 			return false
 		}
@@ -68,7 +69,7 @@ func addKept(kept Kept, slots []wire.Slot, at []int) {
 }
 
 // describe returns the worker as it is reported to the master.
-func (w *worker) describe(serves []string, numbered bool, names Directory) wire.Slot {
+func (w *worker) describe(serves []string, numbered bool, names *addrmap.Map) wire.Slot {
 	d := wire.Slot{
 		Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), Fixed: w.classic, Serves: serves, Number: w.claim(numbered),
 	}
@@ -93,7 +94,7 @@ func (w *worker) describe(serves []string, numbered bool, names Directory) wire.
 }
 
 // nameOf returns the name of a frontend.
-func nameOf(names Directory, a sched.Addr) wire.Ref {
+func nameOf(names *addrmap.Map, a sched.Addr) wire.Ref {
 	ref, _ := names.Ref(a)
 	return ref
 }

@@ -3,8 +3,8 @@
 // section 2). A worker core is one slot, under Kairos several.
 //
 //	messages ──▶ [Workers.Deliver] ─▶ core ─▶ actions ─┬─▶ Start, Suspend, Kill ──▶ backends
-//	backends ──▶ [Workers.Ended]   ─▶ core ─▶ actions ─┼─▶ results
-//	timers   ──▶ [Workers.Timeout] ─▶ core ─▶ actions ─┴─▶ outbox ──flush──▶ master, frontends, nodes
+//	backends ──▶ ended             ─▶ core ─▶ actions ─┼─▶ results
+//	timers   ──▶ timeout           ─▶ core ─▶ actions ─┴─▶ outbox ──flush──▶ master, frontends, nodes
 //
 // [Workers] receives messages and events, and composes the parts that have state:
 //

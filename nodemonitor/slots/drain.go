@@ -90,7 +90,7 @@ func (s *Workers) giveBack(w *worker, a *attempt) {
 	a.cut = s.admission.draining
 	s.cfg.Metrics.withdrawn.Inc()
 	s.kill(w, sched.Addr{}, &sched.Message{Kind: sched.Kill, Job: id.Job, First: id.Task, Attempt: id.Attempt, Epoch: s.epoch})
-	if w.attempts.find(id) != nil || s.cfg.Kept.Keeps(id) {
+	if w.attempts.find(id) != nil || s.cfg.Results.Find(id) != nil {
 		return // its core has reported both
 	}
 	s.refuseDraining(w, &sched.Message{Job: id.Job, First: id.Task, Attempt: id.Attempt})
@@ -156,7 +156,7 @@ func (s *Workers) returnTask(slot int32, it *wire.Item) {
 	s.cfg.Results.Reached(m.Distributor, it.FrontendAddress)
 	why := s.admission.nothingNew()
 	if why == "" {
-		why = fmt.Sprintf("node %s has no slot %d now", s.cfg.Node.Name, it.To.Slot)
+		why = fmt.Sprintf("node %s has no slot %d now", s.cfg.Self.Ref.Name, it.To.Slot)
 	}
 	s.cfg.Results.Keep(m.Distributor, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: slot, Reason: why, Secret: it.Secret})
 }
@@ -179,7 +179,10 @@ func (s *Workers) withdrawEmpty() {
 		return
 	}
 	owes := make([]bool, len(list))
-	s.cfg.Kept.EachKept(func(r *results.Result) bool { owes[keptAt(r.Slot, at)] = true; return true })
+	s.cfg.Results.Each(0, func(_ sched.Addr, r *results.Result) bool {
+		owes[keptAt(r.Slot, at)] = true
+		return true
+	})
 	changed := false
 	for i, w := range list {
 		if owes[i] || !w.isEmpty() {

@@ -9,36 +9,28 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 )
 
-// End is the end of an attempt at a worker, on its way from a backend.
-type End struct {
-	worker *worker
-	result backend.Result
-}
-
-// Ended steps the end of an attempt. An attempt of an earlier process may end before the master
+// ended steps the end of an attempt. An attempt of an earlier process may end before the master
 // has numbered the worker: its end waits until the worker has a core, or the node stops.
-func (s *Workers) Ended(e *End) {
-	w, r := e.worker, &e.result
+func (s *Workers) ended(w *worker, r *backend.Result) {
 	a := w.attempts.find(r.ID)
 	if a == nil || a.phase == waiting {
 		s.cfg.Metrics.ignored.Inc()
 		return
 	}
 	if w.core == nil && !s.admission.stopping {
-		w.early = append(w.early, *e)
+		w.early = append(w.early, *r)
 		return
 	}
 	s.withdrawn(a, r)
-	w.ended = r
 	s.message = sched.Message{
 		Kind: sched.Ended, Job: r.ID.Job, First: r.ID.Task, Attempt: r.ID.Attempt, Outcome: r.Outcome, Reason: r.Reason,
 	}
+	now := step{worker: w, ended: r}
 	if w.core != nil {
-		s.cores.step(w, sched.Addr{}, &s.message)
+		s.cores.carryOut(now, sched.Addr{}, &s.message)
 	} else {
-		s.cores.run.report(w, a.distributor, &s.message)
+		s.cores.run.report(&now, a.distributor, &s.message)
 	}
-	w.ended = nil
 	s.attempts.drop(a)
 	s.workers.removeIfEmpty(w)
 }
@@ -48,7 +40,7 @@ func (s *Workers) stepEarly(w *worker) {
 	early := w.early
 	w.early = nil
 	for i := range early {
-		s.Ended(&early[i])
+		s.ended(w, &early[i])
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *Workers) ListKept(slots []wire.Slot) bool {
 		return false
 	}
 	s.old = oldResults{at: now}
-	s.cfg.Kept.EachOld(oldAfter, func(r *results.Result) bool {
+	s.cfg.Results.Each(oldAfter, func(_ sched.Addr, r *results.Result) bool {
 		s.old.n++
 		at, live := slices.BinarySearchFunc(slots, r.Slot, func(d wire.Slot, number int32) int { return int(d.Slot - number) })
 		if !live {

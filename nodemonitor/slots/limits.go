@@ -62,7 +62,7 @@ func (r *runner) aboveNode(t *backend.Task) *backend.Result {
 		return nil
 	}
 	return &backend.Result{ID: t.ID, Outcome: sched.Failed, Code: api.CodeAboveNodeLimit, Reason: (&api.Error{
-		What: what, Subject: t.Subject(), Tried: fmt.Sprintf("starting it on node %q", r.cfg.Node.Name),
+		What: what, Subject: t.Subject(), Tried: fmt.Sprintf("starting it on node %q", r.cfg.Self.Ref.Name),
 		Next: "ask for less, or for a node with a higher bound by the application or group that has one",
 	}).Error()}
 }
@@ -78,7 +78,9 @@ func (s *attempts) watchTime(a *attempt) {
 		return
 	}
 	id, number := a.id, a.worker.number
-	a.timer = time.AfterFunc(max(a.limits.Time-a.programRan(), 0), func() { s.overtime(number, id) })
+	a.timer = time.AfterFunc(max(a.limits.Time-a.programRan(), 0), func() {
+		s.cfg.Post(func() { s.endOvertime(number, id) })
+	})
 }
 
 // reportsBegin returns what the backend calls when the program of an attempt has begun, nil when that does not
@@ -88,12 +90,12 @@ func (s *attempts) reportsBegin(a *attempt) func() {
 		return nil
 	}
 	id, number := a.id, a.worker.number
-	return func() { s.began(number, id) }
+	return func() { s.cfg.Post(func() { s.begun(number, id) }) }
 }
 
-// Began records that the program of an attempt has begun, and begins its time limit. Config.Began announces it; by
-// now the attempt may have ended.
-func (s *Workers) Began(number int32, id sched.AttemptID) {
+// begun records that the program of an attempt has begun, and begins its time limit. By now the attempt may have
+// ended.
+func (s *attempts) begun(number int32, id sched.AttemptID) {
 	w := s.workers.there(number)
 	if w == nil {
 		return
@@ -101,14 +103,14 @@ func (s *Workers) Began(number int32, id sched.AttemptID) {
 	if a := w.attempts.find(id); a != nil && a.unbegun {
 		a.unbegun, a.before = false, a.service()
 		if a.limits.Time > 0 {
-			s.attempts.watchTime(a)
+			s.watchTime(a)
 		}
 	}
 }
 
-// EndOvertime ends an attempt whose time limit is over. Config.Overtime announces it; by now it
-// may have been suspended, or have ended.
-func (s *Workers) EndOvertime(number int32, id sched.AttemptID) {
+// endOvertime ends an attempt whose time limit is over. By now it may have been suspended, or have
+// ended.
+func (s *attempts) endOvertime(number int32, id sched.AttemptID) {
 	w := s.workers.there(number)
 	if w == nil {
 		return
@@ -137,6 +139,6 @@ func (s *Workers) overtimeReason(a *attempt, r *backend.Result) string {
 	}
 	return (&api.Error{
 		What: fmt.Sprintf(what, a.limits.Time, whose), Subject: t.Subject(),
-		Tried: fmt.Sprintf("running it on node %q", s.cfg.Node.Name), Next: next,
+		Tried: fmt.Sprintf("running it on node %q", s.cfg.Self.Ref.Name), Next: next,
 	}).Error()
 }

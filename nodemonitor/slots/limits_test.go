@@ -18,40 +18,46 @@ func TestTimeLimitBeginsWithTheProgram(t *testing.T) {
 	for name, began := range map[string]bool{"launched": false, "begun before its node monitor restarted": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, due := &killer{}, make(chan sched.AttemptID, 4)
-				s := newWorkers(t, "pigeon", &keeper{}, b, func(End) {})
-				s.attempts.overtime = func(_ int32, id sched.AttemptID) { due <- id }
-				s.attempts.began = s.Began
+				b := &killer{}
+				s := newWorkers(t, "pigeon", b)
 				id := sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: 2}, Attempt: 10_001}
 				launch := &wire.Item{
-					To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt},
+					To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Distributor: sched.Addr{Role: sched.Distributor}},
 					Extra: wire.Extra{Payloads: []api.Payload{{Backend: api.BackendExec, Limits: &api.Limits{Time: limit}}}},
 				}
 				task, _, err := s.Continue(&Adoption{Launch: launch, Backend: b, Began: began})
 				if err != nil {
 					t.Fatal(err)
 				}
+				posted := 0
 				ended := func(after time.Duration) bool {
 					time.Sleep(after)
 					synctest.Wait()
-					s.EndOvertime(0, id)
+					for due := len(s.posted); due > 0; due-- {
+						(<-s.posted)()
+						posted++
+					}
+					s.attempts.endOvertime(0, id)  // a timer that came too soon, or too late
+					s.attempts.endOvertime(99, id) // for a slot that was removed
 					return len(b.killed) > 0
 				}
 				if began {
-					if task.Began != nil || ended(limit-1) || !ended(1) || len(due) != 1 {
-						t.Errorf("killed %v, due %d times", b.killed, len(due))
+					if task.Began != nil || ended(limit-1) || !ended(1) || posted != 1 {
+						t.Errorf("killed %v, due %d times", b.killed, posted)
 					}
 					return
 				}
-				if ended(waited) || len(due) > 0 {
-					t.Fatalf("it was ended before its program began: due %d times", len(due))
+				if ended(waited) || posted > 0 {
+					t.Fatalf("it was ended before its program began: due %d times", posted)
 				}
 				task.Began()
-				if ended(limit-1) || !ended(1) || len(due) != 1 {
-					t.Errorf("killed %v, due %d times", b.killed, len(due))
+				(<-s.posted)()
+				if ended(limit-1) || !ended(1) || posted != 1 {
+					t.Errorf("killed %v, due %d times", b.killed, posted)
 				}
-				s.Ended(&End{s.workers.all[0], backend.Result{ID: id, Outcome: sched.Killed}})
+				s.ended(s.workers.all[0], &backend.Result{ID: id, Outcome: sched.Killed})
 				task.Began() // it comes too late
+				(<-s.posted)()
 			})
 		})
 	}
@@ -60,12 +66,11 @@ func TestTimeLimitBeginsWithTheProgram(t *testing.T) {
 // The time for which a task was suspended is told without that in which its files were fetched.
 func TestSuspendedAfterTheFetching(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k, b := &keeper{}, &killer{}
-		s := newWorkers(t, "pigeon-x", k, b, func(End) {})
-		s.attempts.began = s.Began
+		b := &killer{}
+		s := newWorkers(t, "pigeon-x", b)
 		id := sched.AttemptID{Job: sched.JobID{Hi: 1, Lo: 2}, Attempt: 10_001}
 		task, _, err := s.Continue(&Adoption{Backend: b, Launch: &wire.Item{
-			To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt},
+			To: wire.Ref{Role: sched.Worker, Name: "n"}, Msg: sched.Message{Kind: sched.Launch, Job: id.Job, First: id.Task, Attempt: id.Attempt, Distributor: sched.Addr{Role: sched.Distributor}},
 			Extra: wire.Extra{Payloads: []api.Payload{{Backend: api.BackendExec, Stage: []api.StagedFile{{Name: "data"}}}}},
 		}})
 		if err != nil {
@@ -74,6 +79,7 @@ func TestSuspendedAfterTheFetching(t *testing.T) {
 		s.Restore()
 		time.Sleep(time.Minute)
 		task.Began()
+		(<-s.posted)()
 		began := time.Now()
 		a := s.attempts.started[id]
 		time.Sleep(2 * time.Second)
@@ -81,9 +87,9 @@ func TestSuspendedAfterTheFetching(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.cores.run.suspend(a, false)
 		time.Sleep(3 * time.Second)
-		s.Ended(&End{s.workers.all[0], backend.Result{ID: id, Outcome: sched.Done, Started: began, Finished: time.Now()}})
-		if len(k.kept) != 1 || k.kept[0].Elapsed != 15*time.Second || k.kept[0].Suspended != 10*time.Second {
-			t.Errorf("kept %+v", k.kept)
+		s.ended(s.workers.all[0], &backend.Result{ID: id, Outcome: sched.Done, Started: began, Finished: time.Now()})
+		if kept := s.kept(); len(kept) != 1 || kept[0].Elapsed != 15*time.Second || kept[0].Suspended != 10*time.Second {
+			t.Errorf("kept %+v", kept)
 		}
 	})
 }

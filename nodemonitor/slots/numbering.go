@@ -66,7 +66,7 @@ func (l *workerList) checkNumbers(numbers []int32) error {
 		return nil
 	}
 	return &api.Error{
-		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("node %q", l.cfg.Node.Name),
+		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("node %q", l.cfg.Self.Ref.Name),
 		Tried: "registering under policy " + l.cfg.Policy.Name, Next: "set the same policy in all daemons, and run the same version of pigeon on all hosts",
 	}
 }

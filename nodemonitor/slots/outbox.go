@@ -4,20 +4,10 @@ import (
 	"errors"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
+	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
-
-// Master is the link to the master, by Thrift, in order.
-type Master interface {
-	Send(items ...wire.Item) error
-}
-
-// Peers are the links to frontends and other nodes.
-type Peers interface {
-	Queue(it *wire.Item) bool
-	Flush()
-}
 
 // Notifier publishes idle notices. An error means that nothing was sent; success does
 // not mean that the receiver got it.
@@ -28,11 +18,11 @@ type Notifier interface {
 // Outbox collects the messages that a batch causes and sends them after it.
 type Outbox struct {
 	masterRef wire.Ref
-	envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
+	self      *wire.Sender
 	metrics   *Metrics
-	master    Master
-	peers     Peers    // nil where workers exchange no messages with them
-	notices   Notifier // nil without NATS
+	master    *link.Link   // in order
+	peers     *linkset.Set // to frontends and other nodes; nil where workers exchange no messages with them
+	notices   Notifier     // nil without NATS
 
 	idles     []wire.Item // to publish
 	forMaster []wire.Item // to send by Thrift, in order
@@ -47,12 +37,12 @@ type local struct {
 }
 
 func newOutbox(cfg *Config) *Outbox {
-	return &Outbox{masterRef: cfg.MasterRef, envelope: cfg.Envelope, metrics: cfg.Metrics}
+	return &Outbox{masterRef: cfg.MasterRef, self: cfg.Self, metrics: cfg.Metrics}
 }
 
 // Connect sets the links: to the master, and to peers where workers exchange messages
 // with them, otherwise nil.
-func (o *Outbox) Connect(m Master, p Peers) { o.master, o.peers = m, p }
+func (o *Outbox) Connect(m *link.Link, p *linkset.Set) { o.master, o.peers = m, p }
 
 // UseNotices sets what publishes idle notices from now on.
 func (o *Outbox) UseNotices(n Notifier) { o.notices = n }
@@ -114,7 +104,7 @@ func (o *Outbox) publishIdles() {
 	if len(o.idles) == 0 {
 		return
 	}
-	if err := o.notices.Idle(o.envelope(o.masterRef, o.idles)); err != nil {
+	if err := o.notices.Idle(o.self.Batch(o.masterRef, o.idles)); err != nil {
 		o.metrics.unpublished.Add(float64(len(o.idles)))
 		o.forMaster = append(o.forMaster, o.idles...)
 	}

@@ -19,52 +19,63 @@ type runner struct {
 }
 
 // start runs the attempt of the launch being stepped, or one that has waited.
-func (r *runner) start(w *worker, id sched.AttemptID) {
+func (r *runner) start(now *step, id sched.AttemptID) {
+	w := now.worker
 	a := w.attempts.find(id)
 	if a == nil {
-		a = r.attempts.admit(w) // cores start only what was launched
+		a = r.attempts.admit(w, now.launch, now.at) // cores start only what was launched
 	}
 	r.cfg.Results.Reached(a.distributor, a.FrontendAddress)
 	r.attempts.enter(a, running)
 	if a.continued {
 		return
 	}
-	if !r.fence.pass(id) {
-		// The sender did not know that. The attempt is not run twice.
-		a.duplicate = true
-		r.cfg.Metrics.refusals[refusedRepeated].Inc()
-		w.done(backend.Result{ID: id, Outcome: r.repeated(a)})
-		return
-	}
-	r.attempts.started[id] = a
-	if r.cfg.Kept.IsSilent(a.distributor) && !r.cfg.Kept.HasRoom(a.distributor, r.attempts) {
-		// Only where launches are not denied. The attempt counts for nothing, and its
-		// frontend makes the next one.
-		w.done(backend.Result{ID: id, Outcome: sched.Yielded, Reason: r.cfg.Kept.Fullness(a.distributor)})
-		return
-	}
 	t := a.task()
-	t.Began = r.attempts.reportsBegin(a)
-	b := r.cfg.Backends[t.Payload.Backend]
-	if b == nil {
-		w.done(backend.Result{ID: id, Outcome: sched.Failed, Reason: r.noBackend(&t)})
-		return
-	}
-	if end := r.aboveNode(&t); end != nil {
+	if end := r.unstartable(a, &t); end != nil {
+		end.ID = id
 		w.done(*end)
 		return
 	}
+	a.backend = r.cfg.Backends[t.Payload.Backend]
+	t.Began, t.Note = r.attempts.reportsBegin(a), r.note(a, &t)
+	a.backend.Start(t, w.done)
+}
+
+// unstartable returns the end of an attempt that must not run, nil for one that may. One that
+// has its id for the first time counts as started from now on.
+func (r *runner) unstartable(a *attempt, t *backend.Task) *backend.Result {
+	if !r.fence.pass(a.id) {
+		// The sender did not know that. The attempt is not run twice.
+		a.duplicate = true
+		r.cfg.Metrics.refusals[refusedRepeated].Inc()
+		return &backend.Result{Outcome: r.repeated(a)}
+	}
+	r.attempts.started[a.id] = a
+	if r.cfg.Results.IsSilent(a.distributor) && !r.cfg.Results.HasRoom(a.distributor, &r.attempts.running) {
+		// Only where launches are not denied. The attempt counts for nothing, and its
+		// frontend makes the next one.
+		return &backend.Result{Outcome: sched.Yielded, Reason: r.cfg.Results.Fullness(a.distributor)}
+	}
+	if r.cfg.Backends[t.Payload.Backend] == nil {
+		return &backend.Result{Outcome: sched.Failed, Reason: r.noBackend(t)}
+	}
+	if end := r.aboveNode(t); end != nil {
+		return end
+	}
 	if a.cut = r.attempts.cutOff(a); a.cut != "" {
-		w.done(backend.Result{ID: id, Outcome: sched.Killed})
-		return
+		return &backend.Result{Outcome: sched.Killed}
 	}
-	a.backend = b
-	if r.cfg.Note != nil && t.Payload.Backend == api.BackendExec && a.MaxDisconnect == 0 {
-		// An attempt that must not continue while its node is cut off needs this process to
-		// watch that.
-		t.Note = r.cfg.Note(a.launch(r.cfg))
+	return nil
+}
+
+// note describes a process for the next process of the node, nil for one that does not
+// outlive this one: while its node is cut off, an attempt with max_disconnect must not go on
+// without this process, which watches that.
+func (r *runner) note(a *attempt, t *backend.Task) []byte {
+	if r.cfg.Note == nil || t.Payload.Backend != api.BackendExec || a.MaxDisconnect != 0 {
+		return nil
 	}
-	b.Start(t, w.done)
+	return r.cfg.Note(a.launch(r.cfg))
 }
 
 // repeated returns the outcome of a second start of an attempt: Done while it runs in
@@ -74,7 +85,10 @@ func (r *runner) start(w *worker, id sched.AttemptID) {
 // was lost, it counts attempts from the first number again, and does not believe the result of the
 // attempt that its former journal had.
 func (r *runner) repeated(a *attempt) sched.Outcome {
-	if first, runs := r.attempts.started[a.id]; runs && first.Secret == a.Secret || r.cfg.Kept.KeepsOf(a.id, a.Secret) {
+	if first, runs := r.attempts.started[a.id]; runs && first.Secret == a.Secret {
+		return sched.Done
+	}
+	if kept := r.cfg.Results.Find(a.id); kept != nil && kept.Secret == a.Secret {
 		return sched.Done
 	}
 	return sched.Yielded
@@ -83,7 +97,7 @@ func (r *runner) repeated(a *attempt) sched.Outcome {
 func (r *runner) noBackend(t *backend.Task) string {
 	return (&api.Error{
 		What: fmt.Sprintf("there is no backend %q", t.Payload.Backend), Subject: t.Subject(),
-		Tried: fmt.Sprintf("starting it on node %q", r.cfg.Node.Name), Next: "run the same version of pigeon on all hosts",
+		Tried: fmt.Sprintf("starting it on node %q", r.cfg.Self.Ref.Name), Next: "run the same version of pigeon on all hosts",
 	}).Error()
 }
 
@@ -112,30 +126,30 @@ func (r *runner) suspend(a *attempt, stop bool) {
 
 // report keeps the result of an attempt whose end is being stepped, or that was killed
 // before it started.
-func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
+func (r *runner) report(now *step, to sched.Addr, m *sched.Message) {
+	w, end := now.worker, now.ended
 	a := w.attempts.find(m.AttemptID())
 	if a == nil || !r.cfg.Results.CanReport(to) {
 		return // launches that name no frontend are not accepted
 	}
 	if a.duplicate {
-		if w.ended == nil || w.ended.Outcome != sched.Yielded {
+		if end == nil || end.Outcome != sched.Yielded {
 			r.cfg.Results.Resend(a.id)
 			return
 		}
 		r.cfg.Results.Keep(to, results.Result{ID: a.id, Outcome: sched.Yielded, Slot: w.number, Reason: "the node has started it before", Secret: a.Secret})
 		return
 	}
-	end := w.ended
+	outcome, reason := m.Outcome, m.Reason
 	if end == nil {
 		end = &backend.Result{ID: a.id, Outcome: m.Outcome, Reason: m.Reason}
-	}
-	outcome, reason := m.Outcome, m.Reason
-	if w.ended == nil && a.cut != "" { // it waited, and this node gives it back
-		outcome, reason = sched.Yielded, a.cut
+		if a.cut != "" { // it waited, and this node gives it back
+			outcome, reason = sched.Yielded, a.cut
+		}
 	}
 	kept := results.Result{
 		ID: end.ID, Outcome: outcome, Slot: w.number, Reason: reason, Tail: end.Tail, Exit: end.ExitCode, Code: end.Code, Started: end.Started, Finished: end.Finished,
-		Trace: r.spans.record(r.cfg.Node.Name, a, end), Secret: a.Secret, Together: uint8(min(end.Together, 255)), //nolint:gosec // bounded
+		Trace: r.spans.record(r.cfg.Self.Ref.Name, a, end), Secret: a.Secret, Together: uint8(min(end.Together, 255)), //nolint:gosec // bounded
 	}
 	if !end.Started.IsZero() {
 		kept.Elapsed = max(end.Finished.Sub(end.Started), 0)
@@ -155,10 +169,11 @@ func (r *runner) report(w *worker, to sched.Addr, m *sched.Message) {
 // there. It does so by a result, which counts for nothing, because results are repeated
 // until they are journaled: a message would be dropped while the frontend is not a member,
 // and the frontend would wait for that task forever.
-func (r *runner) yield(w *worker, to sched.Addr, m *sched.Message) {
+func (r *runner) yield(now *step, to sched.Addr, m *sched.Message) {
+	it := now.launch
 	if _, runs := r.attempts.started[m.AttemptID()]; runs || !r.cfg.Results.CanReport(to) {
 		return
 	}
-	r.cfg.Results.Reached(to, w.launch.FrontendAddress)
-	r.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: w.number, Reason: m.Reason, Secret: w.launch.Secret})
+	r.cfg.Results.Reached(to, it.FrontendAddress)
+	r.cfg.Results.Keep(to, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: now.worker.number, Reason: m.Reason, Secret: it.Secret})
 }

@@ -25,8 +25,8 @@ func TestFence(t *testing.T) {
 	for n := fenceSize; n < 3*fenceSize; n++ {
 		f.pass(id(n))
 	}
-	if !f.pass(id(0)) || f.started.n+f.before.n > 2*fenceSize {
-		t.Errorf("the oldest is still remembered, with %d others", f.started.n+f.before.n)
+	if !f.pass(id(0)) || len(f.started)+len(f.before) > 2*fenceSize {
+		t.Errorf("the oldest is still remembered, with %d others", len(f.started)+len(f.before))
 	}
 }
 

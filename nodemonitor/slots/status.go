@@ -1,6 +1,9 @@
 package slots
 
-import "github.com/pigeon-sched/pigeon/internal/sched"
+import (
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/sched"
+)
 
 // Status is what the status page shows of a worker: one slot, under Kairos several.
 type Status struct {
@@ -43,7 +46,7 @@ func (s *Workers) Status() (list []Status) {
 }
 
 // status returns the worker for the status page.
-func (w *worker) status(numbered bool, names Directory) Status {
+func (w *worker) status(numbered bool, names *addrmap.Map) Status {
 	v := Status{Slot: w.number, Seq: w.seq(), Reserved: w.reserved(), App: w.app}
 	if numbered && w.core != nil {
 		number := w.self.ID // the page is encoded later, by another goroutine

@@ -1,8 +1,6 @@
 package slots
 
 import (
-	"time"
-
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -30,9 +28,9 @@ type worker struct {
 
 	attempts attemptList
 	running  int
-	counted  int     // the kind under which the metrics count it
-	request  request // of the core to a frontend, not answered yet
-	early    []End   // ends of its attempts that wait for its core, one of each at most
+	counted  int              // the kind under which the metrics count it
+	request  request          // of the core to a frontend, not answered yet
+	early    []backend.Result // ends of its attempts that wait for its core, one of each at most
 
 	withdrawn bool // of a drain: nothing is left here, and snapshots do not list it
 
@@ -41,17 +39,6 @@ type worker struct {
 	withheld    bool
 	deniedTo    sched.Addr // the frontend whose launch was denied last
 	reportedSeq uint64
-
-	stepped
-}
-
-// stepped is the data of the step in progress, in addition to its message.
-type stepped struct {
-	launch  *wire.Item // the Launch
-	at      time.Time  // when it arrived
-	denial  string     // the shell's reason to deny it
-	refused bool       // it was refused
-	ended   *backend.Result
 }
 
 // seq returns the sequence number that is reported to the master; 0 for a core that has

@@ -11,8 +11,9 @@ import (
 // workerList is the workers of a node.
 type workerList struct {
 	cfg    *Config
-	all    []*worker // by number on this node; nil where a backend's slot was removed
-	gaps   bool      // some are nil
+	ended  func(*worker, *backend.Result) // steps the end of an attempt
+	all    []*worker                      // by number on this node; nil where a backend's slot was removed
+	gaps   bool                           // some are nil
 	bySelf map[sched.Addr]*worker
 	// described is those that the last hello listed, which its answer numbers; nil before
 	// the first.
@@ -51,8 +52,8 @@ func (l *workerList) there(number int32) *worker {
 // add makes the next worker.
 func (l *workerList) add() *worker {
 	number := int32(len(l.all)) //nolint:gosec // bounded by what registers
-	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: l.cfg.Node.Name, Slot: number}, slots: l.cfg.Policy.SlotsPerWorker(), firstSeq: l.cfg.FirstSeq}
-	w.done = func(r backend.Result) { l.cfg.Ended(End{w, r}) }
+	w := &worker{number: number, ref: wire.Ref{Role: sched.Worker, Name: l.cfg.Self.Ref.Name, Slot: number}, slots: l.cfg.Policy.SlotsPerWorker(), firstSeq: l.cfg.FirstSeq}
+	w.done = func(r backend.Result) { l.cfg.Post(func() { l.ended(w, &r) }) }
 	l.all = append(l.all, w)
 	l.cfg.Metrics.count(w, 1)
 	if !l.cfg.Policy.SingleMaster() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -14,37 +15,9 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Results receives the results of attempts; a *results.Reporter is one.
-type Results interface {
-	CanReport(to sched.Addr) bool
-	Reached(to sched.Addr, address string)
-	Keep(to sched.Addr, r results.Result)
-	Resend(id sched.AttemptID)
-}
-
-// Kept is the results that are kept; they limit the attempts. A *results.Reporter is one.
-type Kept interface {
-	Keeps(id sched.AttemptID) bool
-	KeepsOf(id sched.AttemptID, secret int64) bool
-	EachKept(visit func(*results.Result) bool)
-	EachOld(age sched.Time, visit func(*results.Result) bool)
-	HasRoom(distributor sched.Addr, running results.Running) bool
-	FullFor(running results.Running) (silent map[sched.Addr]bool)
-	Fullness(distributor sched.Addr) string
-	IsSilent(distributor sched.Addr) bool
-}
-
-// Directory maps the numbers of cores to their names and back.
-type Directory interface {
-	Ref(a sched.Addr) (ref wire.Ref, known bool)
-	Find(ref wire.Ref) (a sched.Addr, known bool)
-	Set(ref wire.Ref, id int32) bool
-	Drop(ref wire.Ref)
-}
-
 // Config is what Workers need.
 type Config struct {
-	Node      wire.Ref
+	Self      *wire.Sender // the node
 	Seed      uint64
 	Policy    sched.Policy
 	Params    sched.Params
@@ -54,28 +27,15 @@ type Config struct {
 	Clock     runloop.Clock
 	Contact   Contact
 	Now       func() sched.Time // returns the instant of the batch that is being handled
+	Post      func(func())      // runs a function on the goroutine of the workers; any may call it
 	Backends  map[api.Backend]backend.Backend
-	Results   Results
-	Kept      Kept
-	Names     Directory
-	Envelope  func(to wire.Ref, items []wire.Item) *wire.Batch
+	Results   *results.Reporter
+	Names     *addrmap.Map
 	// Note encodes the launch of an attempt for the next process of the node; nil when there
 	// is none that could take it over. FirstSeq is where the sequence numbers of slots begin.
 	Note     func(launch *wire.Item) []byte
 	FirstSeq uint64
-	// Ended is called by any goroutine with the end of an attempt, which the owner goroutine of
-	// the workers hands to their method Ended.
-	Ended func(End)
-	// Timer is called when a timer that a core has set expires; the owner goroutine then calls
-	// Timeout.
-	Timer  func(self sched.Addr, token uint64)
-	Limits NodeLimits
-	// Overtime is called by any goroutine when the time limit of an attempt may be over; the owner
-	// goroutine then calls EndOvertime.
-	Overtime func(slot int32, id sched.AttemptID)
-	// Began is called by any goroutine when the program of an attempt has begun for which that matters; the owner
-	// goroutine then calls the method Began.
-	Began func(slot int32, id sched.AttemptID)
+	Limits   NodeLimits
 	// Changed is called when slots were added or removed, or serve other applications.
 	Changed  func()
 	Recorder *runloop.Recorder // nil for none
@@ -106,13 +66,13 @@ type Workers struct {
 // New returns a node without workers.
 func New(cfg Config) *Workers {
 	w := &Workers{cfg: cfg, serves: []string{""}}
-	w.workers = &workerList{cfg: &w.cfg, bySelf: map[sched.Addr]*worker{}}
-	w.attempts = &attempts{started: map[sched.AttemptID]*attempt{}, workers: w.workers, metrics: cfg.Metrics, node: cfg.Node.Name, contact: cfg.Contact, limits: cfg.Limits, overtime: cfg.Overtime, began: cfg.Began}
+	w.workers = &workerList{cfg: &w.cfg, ended: w.ended, bySelf: map[sched.Addr]*worker{}}
+	w.attempts = &attempts{cfg: &w.cfg, started: map[sched.AttemptID]*attempt{}, workers: w.workers}
 	w.out = newOutbox(&w.cfg)
 	w.admission = &admission{cfg: &w.cfg, attempts: w.attempts, workers: w.workers, out: w.out}
 	w.requests = &requests{cfg: &w.cfg, out: w.out, workers: w.workers}
 	w.cores = &stepper{
-		cfg: &w.cfg, timers: runloop.NewTimers(cfg.Clock, cfg.Timer), admission: w.admission, requests: w.requests, out: w.out,
+		cfg: &w.cfg, timers: runloop.NewTimers(cfg.Clock, w.timer), admission: w.admission, requests: w.requests, out: w.out,
 		run: &runner{cfg: &w.cfg, attempts: w.attempts, fence: newFence(), spans: spans{cfg.Tracing}},
 	}
 	w.cores.steps = runloop.NewStepper(w.cores.act, cfg.Recorder)
@@ -127,7 +87,7 @@ func (s *Workers) Outbox() *Outbox { return s.out }
 func (s *Workers) Messages() uint64 { return s.cores.steps.Messages() }
 
 // Attempts returns how many attempts are at the workers.
-func (s *Workers) Attempts() int { return s.attempts.n }
+func (s *Workers) Attempts() int { return s.attempts.running.All() }
 
 // Add makes the next worker, idle and general. Its core follows when the master has
 // numbered it, under policies that number workers.

@@ -12,6 +12,18 @@ import (
 // task with its payload (api.MaxPayload) always fits.
 const MaxBatchBytes = 4 << 20
 
+// Sender is a daemon as the receivers of its batches know it.
+type Sender struct {
+	Ref         Ref
+	Address     string // where it serves other daemons, host:port
+	Incarnation int64  // of its process
+}
+
+// Batch puts items into a batch, which has no sequence number.
+func (s *Sender) Batch(to Ref, items []Item) *Batch {
+	return &Batch{Sender: s.Ref, Receiver: to.Daemon(), Address: s.Address, Incarnation: s.Incarnation, Items: items}
+}
+
 // Batch is an envelope: messages of one daemon to one daemon, in order.
 type Batch struct {
 	Sender   Ref    // the daemon; its slot does not count
