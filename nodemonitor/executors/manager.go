@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/nodemonitor/accounts"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/nodemonitor/disk"
+	"github.com/pigeon-sched/pigeon/nodemonitor/grants"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -47,7 +48,7 @@ type Config struct {
 	Accounts *accounts.Accounts // under which executors run
 	Files    *filestore.Store
 	Table    Table
-	Holds    Holds
+	Holds    *grants.Holds
 	Fetch    func(address string) (wire.FileKeeper, error) // the frontend at the address
 	Disk     *disk.Watch                                   // of the work folder; nil: it counts as good
 	Logger   *slog.Logger
@@ -59,13 +60,6 @@ type Table interface {
 	Remove(app, executor, reason string)
 	Forget(app string)
 	Attached(app, executor string) (attached bool, held int)
-}
-
-// Holds waits for the slots of executors without grants; a *grants.Holds is one.
-type Holds interface {
-	Hold(app, executor string, slots int, full func())
-	Holding(app, executor string) int
-	Release(app, executor string)
 }
 
 // Manager runs the executors of the applications of a node. Its goroutine watch ends leases;
