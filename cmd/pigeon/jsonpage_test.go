@@ -20,8 +20,8 @@ var update = flag.Bool("update", false, "write docs/json.md")
 
 const jsonPage = "../../docs/json.md"
 
-func printedObjects() []jsonpage.Printed {
-	return []jsonpage.Printed{
+func printedObjects() []jsonpage.Output {
+	return []jsonpage.Output{
 		{Verb: "status", When: "for each job", Of: reflect.TypeFor[api.Status]()},
 		{Verb: "status", When: "with JOB, for each of them", Of: reflect.TypeFor[namedJob]()},
 		{Verb: "top", When: "for each picture", Of: reflect.TypeFor[topPage]()},
@@ -70,7 +70,7 @@ func printedObjects() []jsonpage.Printed {
 // TestJSONPage: docs/json.md is generated from the types of this program.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
-	page := jsonpage.Page{Program: "pigeon", Main: "cmd/pigeon", Introduction: jsonIntroduction, Printed: printedObjects()}
+	page := jsonpage.Page{Program: "pigeon", Main: "cmd/pigeon", Introduction: jsonIntroduction, Outputs: printedObjects()}
 	text := page.Text(t, newRoot(roles()))
 	if *update {
 		if err := os.WriteFile(jsonPage, text, 0o644); err != nil {

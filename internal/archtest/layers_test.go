@@ -1,14 +1,19 @@
 package archtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/internal/checkout"
 )
 
 const module = "github.com/pigeon-sched/pigeon"
@@ -32,6 +37,8 @@ func inModule(importPath string) string {
 // folder below internal/ starts in layer 4.
 var layers = map[string]int{
 	"cmd":                          8,
+	"bench/cmd":                    8,
+	"deploy":                       8,
 	"bench":                        7,
 	"sparkplugin/sparktest":        7,
 	"cluster":                      6, // it starts the daemons
@@ -111,20 +118,49 @@ func forbiddenDirection(from, to string) string {
 	return ""
 }
 
-// shipped asks the go command for the packages of this module.
-func shipped(t *testing.T) []pkg {
+// modules are the folders of the modules whose packages the rules are for: the product, the
+// laboratory, and installing.
+func modules(t *testing.T) (folders []string) {
 	t.Helper()
-	// -e: a package that does not compile at the moment is its own test's fault.
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
+	root, err := checkout.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []string{"", "bench", "deploy"} {
+		folder := filepath.Join(root, m)
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}
+
+// shipped asks the go command for the packages of all modules.
+func shipped(t *testing.T) (pkgs []pkg) {
+	t.Helper()
+	for _, folder := range modules(t) {
+		// -e: a package that does not compile at the moment is its own test's fault.
+		pkgs = append(pkgs, list(t, folder, "-e", "./...")...)
+	}
+	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.path() == "internal/archtest" }) {
+		t.Fatalf("go list found %d packages and not this one; nothing was checked", len(pkgs))
+	}
+	return pkgs
+}
+
+// list returns the packages that "go list" prints in a folder.
+func list(t *testing.T, folder string, args ...string) (pkgs []pkg) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Dir,GoFiles,Imports"}, args...)...)
+	cmd.Dir = folder
 	out, err := cmd.Output()
 	if err != nil {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+			t.Fatalf("go list: %v: %s", err, exit.Stderr)
 		}
 		t.Fatalf("go list: %v", err)
 	}
-	var pkgs []pkg
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
 			return pkgs
@@ -135,13 +171,25 @@ func shipped(t *testing.T) []pkg {
 	}
 }
 
-func TestImportDirection(t *testing.T) {
-	pkgs := shipped(t)
-	if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.path() == "internal/archtest" }) {
-		t.Fatalf("go list found %d packages and not this one; nothing was checked", len(pkgs))
+// TestProductStandsAlone: the program pigeon has nothing of the laboratory and of installing, and none of
+// the libraries that only these need.
+func TestProductStandsAlone(t *testing.T) {
+	t.Parallel()
+	root, err := checkout.Root()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, fault := range directionFaults(pkgs) {
-		t.Error(fault)
+	others := []string{module + "/bench", module + "/deploy", module + "/tools", "gonum.org", "codeberg.org/go-fonts", "github.com/parquet-go", "github.com/chromedp", "modernc.org"}
+	all := list(t, root, "-deps", "./cmd/pigeon")
+	for _, p := range all {
+		for _, other := range others {
+			if under(p.ImportPath, other) {
+				t.Errorf("cmd/pigeon depends on %s; find what imports it by 'go mod why %[1]s'", p.ImportPath)
+			}
+		}
+	}
+	if len(all) < 300 {
+		t.Errorf("go list -deps found only %d packages", len(all))
 	}
 }
 

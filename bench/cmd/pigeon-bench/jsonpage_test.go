@@ -26,8 +26,8 @@ var update = flag.Bool("update", false, "write bench/json.md")
 
 const jsonPage = "../../json.md"
 
-func printedObjects() []jsonpage.Printed {
-	return []jsonpage.Printed{
+func printedObjects() []jsonpage.Output {
+	return []jsonpage.Output{
 		{Verb: "sim", When: "for each policy and seed", Of: reflect.TypeFor[measure.Result]()},
 		{Verb: "replay", When: "for each live run, then with --compare-sim for the simulation", Of: reflect.TypeFor[measure.Result]()},
 		{Verb: "compare", When: "for each run", Of: reflect.TypeFor[compare.Record]()},
@@ -52,7 +52,7 @@ func printedObjects() []jsonpage.Printed {
 // TestJSONPage: bench/json.md is generated from the types of this program.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
-	page := jsonpage.Page{Program: "pigeon-bench", Main: "bench/cmd/pigeon-bench", Introduction: jsonIntroduction, Printed: printedObjects()}
+	page := jsonpage.Page{Program: "pigeon-bench", Main: "bench/cmd/pigeon-bench", Introduction: jsonIntroduction, Outputs: printedObjects()}
 	text := page.Text(t, newRoot())
 	if *update {
 		if err := os.WriteFile(jsonPage, text, 0o644); err != nil {

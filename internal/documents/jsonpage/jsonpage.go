@@ -21,8 +21,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
-// Printed is what a verb prints with -o json.
-type Printed struct {
+// Output is what a verb prints with -o json.
+type Output struct {
 	Verb string
 	When string // "" for a verb that prints one kind of object
 	Of   reflect.Type
@@ -34,7 +34,7 @@ type Page struct {
 	Main    string // folder of its package main, from the root of the checkout
 	// Introduction comes first; its %s is the list of verbs.
 	Introduction string
-	Printed      []Printed
+	Outputs      []Output
 }
 
 // Text returns the page, and fails for verbs with -o that it leaves out.
@@ -46,7 +46,7 @@ func (p *Page) Text(t testing.TB, root *cobra.Command) []byte {
 	}
 	w := &writer{page: p, root: folder, comments: map[string]map[string]string{}}
 	fmt.Fprintf(&w.out, p.Introduction, strings.Join(p.verbs(t, root), ", "))
-	for _, printed := range p.Printed {
+	for _, printed := range p.Outputs {
 		w.verb(t, printed)
 	}
 	for len(w.later) > 0 {
@@ -67,7 +67,7 @@ func (p *Page) verbs(t testing.TB, root *cobra.Command) (verbs []string) {
 			if strings.HasPrefix(verb, "config show ") {
 				verb = "config show"
 			}
-			if !slices.ContainsFunc(p.Printed, func(p Printed) bool { return p.Verb == verb }) {
+			if !slices.ContainsFunc(p.Outputs, func(p Output) bool { return p.Verb == verb }) {
 				t.Errorf("%s %s has -o json, and the page does not say what it prints; add its type and run 'make json'", root.Name(), verb)
 			}
 			verbs = append(verbs, "`"+verb+"`")
@@ -91,7 +91,7 @@ type writer struct {
 	comments map[string]map[string]string // by package, then Type.Field
 }
 
-func (w *writer) verb(t testing.TB, p Printed) {
+func (w *writer) verb(t testing.TB, p Output) {
 	t.Helper()
 	if p.Verb != w.lastVerb {
 		fmt.Fprintf(&w.out, "## %s %s\n\n", w.page.Program, p.Verb)
@@ -113,7 +113,7 @@ func (w *writer) verb(t testing.TB, p Printed) {
 
 // verbOf returns the verb whose section has an object, "" for one inside of others.
 func (w *writer) verbOf(object reflect.Type) string {
-	for _, p := range w.page.Printed {
+	for _, p := range w.page.Outputs {
 		if p.Of == object {
 			return p.Verb
 		}
