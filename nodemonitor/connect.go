@@ -131,7 +131,7 @@ func (n *NodeMonitor) connectPeers() {
 	o.workers.Outbox().Connect(n.link, links)
 	o.members = members.New(members.Config{
 		Node: n.self.Ref, Policy: o.policy, Master: n.masterAddr(), Heartbeat: sched.Time(n.cfg.Heartbeat), Addrs: o.addrs, Links: links, Workers: o.workers,
-		Now: o.clock.Now, Post: n.do, Log: n.log, Forgotten: n.deliveries.inbox.Forget,
+		Clock: o.clock, Post: n.do, Log: n.log, Forgotten: n.deliveries.inbox.Forget,
 	})
 	n.deliveries.sessions, n.deliveries.refreshNow = o.members.Sessions(), n.follower.RefreshNow
 	n.deliveries.fullness = func(owner sched.Addr, byMaster bool) string {

@@ -18,6 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -62,7 +63,7 @@ type Config struct {
 	Addrs     *addrmap.Map
 	Links     Links
 	Workers   Workers
-	Now       func() sched.Time
+	Clock     runloop.Clock
 	Post      func(func()) // to the owner goroutine; nothing happens when the daemon has stopped
 	Log       *slog.Logger
 	// Forgotten is called with a peer that left the membership so long ago that none of its
@@ -101,7 +102,7 @@ func New(c Config) *Members {
 func (m *Members) Sessions() *membership.Sessions { return m.sessions }
 
 // Highest returns the highest number, plus one, of the memberships of the last minute.
-func (m *Members) Highest() int32 { return m.highest.At(m.cfg.Now()) }
+func (m *Members) Highest() int32 { return m.highest.At(m.cfg.Clock.Now()) }
 
 // Known returns the live workers as last reported to this node's workers.
 func (m *Members) Known() []sched.Member { return m.known }
@@ -109,7 +110,7 @@ func (m *Members) Known() []sched.Member { return m.known }
 // Apply applies a membership. A process is entered into addresses and links before its
 // messages are accepted, and before it is reported to the workers.
 func (m *Members) Apply(list *wire.Membership) {
-	m.highest.Observe(list, m.cfg.Now())
+	m.highest.Observe(list, m.cfg.Clock.Now())
 	m.renumber(list)
 	named := make(map[wire.Ref]bool, len(list.Nodes)+len(list.Frontends))
 	var workers []sched.Member
@@ -134,7 +135,7 @@ func (m *Members) Apply(list *wire.Membership) {
 			m.cfg.Workers.FrontendGone(at) // its former process will not answer
 		}
 	}
-	now := m.cfg.Now()
+	now := m.cfg.Clock.Now()
 	m.remove(m.sessions.Retain(named, now))
 	for _, peer := range m.cfg.Links.Forget(linkset.ForgetAfter, time.Now()) {
 		m.cfg.Forgotten(peer)
@@ -225,7 +226,7 @@ func (m *Members) scheduleExpiry(now sched.Time) {
 	time.AfterFunc(time.Duration(at-now), func() {
 		m.cfg.Post(func() {
 			m.expiring = false
-			now := m.cfg.Now()
+			now := m.cfg.Clock.Now()
 			m.remove(m.sessions.Expire(now))
 			m.scheduleExpiry(now)
 		})

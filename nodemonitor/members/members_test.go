@@ -13,6 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/policy/hawk"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/members"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -50,10 +51,9 @@ func newWorld() *world { return newWorldOf(func(*members.Config) {}) }
 // newWorldOf is newWorld with settings that configure changes.
 func newWorldOf(configure func(*members.Config)) *world {
 	w := &world{linked: map[string]int64{}, addrs: addrmap.NewNumbered()}
-	start := time.Now()
 	c := members.Config{
 		Node: wire.Ref{Role: sched.Worker, Name: "self"}, Policy: hawk.Policy(hawk.Defaults()), Heartbeat: sched.Second / 10,
-		Addrs: w.addrs, Links: w, Workers: w, Now: func() sched.Time { return sched.Time(time.Since(start)) },
+		Addrs: w.addrs, Links: w, Workers: w, Clock: runloop.NewClock(),
 		Post: func(do func()) { w.mu.Lock(); defer w.mu.Unlock(); do() }, Log: slog.New(slog.DiscardHandler),
 	}
 	configure(&c)

@@ -18,7 +18,7 @@
 // result of the same attempt stays, whenever an answer comes.
 //
 // The number of kept results is limited, in all and, when that limit is reached, for each
-// frontend ([Reporter.HasRoom]). Without room the node refuses launches rather than losing a
+// frontend ([Reporter.Capacity]). Without room the node refuses launches rather than losing a
 // result. Results are forgotten unacknowledged only of a frontend that was not reached for a
 // long time, and beyond twice the limit of one for which attempts end unstarted because it is
 // silent: where launches cannot be refused, these leave small results.

@@ -35,23 +35,41 @@ func (n *Running) Of(frontend sched.Addr) int {
 	return n.of[frontend.ID]
 }
 
-// HasRoom reports whether one more attempt of a frontend may start: its result must find a
-// place. All results and running attempts together have the limit. When that is reached, a
-// frontend still has a part of it to itself: the limit over the number of frontends that
-// have a result or an attempt here. So a frontend that is away never blocks the node for
-// others, however many results are kept for it; and n frontends have at most
+// Capacity is whether one more attempt of a frontend may start at the node: its result must find a
+// place.
+type Capacity uint8
+
+// The capacities.
+const (
+	Room   Capacity = iota
+	Full            // the results of the frontend are at their limit
+	Silent          // likewise, and it has not answered for some seconds
+)
+
+// Capacity returns that for a frontend. All results and running attempts together have the limit.
+// When that is reached, a frontend still has a part of it to itself: the limit over the number of
+// frontends that have a result or an attempt here. So a frontend that is away never blocks the node
+// for others, however many results are kept for it; and n frontends have at most
 // 1 + 1/2 + ... + 1/n times the limit together.
-func (r *Reporter) HasRoom(distributor sched.Addr, running *Running) bool {
-	s := r.store
-	if len(s.index)+running.All() < s.limit && s.bytes < s.maxBytes {
-		return true
+func (r *Reporter) Capacity(frontend sched.Addr, running *Running) Capacity {
+	if r.hasRoomForAll(running) {
+		return Room
 	}
-	f := r.frontend(distributor)
+	f := r.frontend(frontend)
 	if f == nil {
-		return false
+		return Full
 	}
-	n := r.sharing(f, running)
-	return f.kept()+running.Of(distributor) < max(1, s.limit/n) && f.bytes < max(1, s.maxBytes/int64(n))
+	if n := r.sharing(f, running); f.kept()+running.Of(frontend) < max(1, r.store.limit/n) && f.bytes < max(1, r.store.maxBytes/int64(n)) {
+		return Room
+	}
+	if r.isSilent(f) {
+		return Silent
+	}
+	return Full
+}
+
+func (r *Reporter) hasRoomForAll(running *Running) bool {
+	return len(r.store.index)+running.All() < r.store.limit && r.store.bytes < r.store.maxBytes
 }
 
 // sharing counts the frontends of which a result is kept or an attempt runs, and f.
@@ -64,24 +82,23 @@ func (r *Reporter) sharing(f *frontend, running *Running) (n int) {
 	return n
 }
 
-// Fullness returns why HasRoom is false, in words.
+// Fullness returns why there is no Room for a frontend, in words.
 func (r *Reporter) Fullness(distributor sched.Addr) string {
 	s, f := r.store, r.frontends[distributor.ID]
 	return fmt.Sprintf("node %q keeps %d results (%d bytes) that their frontends have not acknowledged, its limit (max_results, max_result_bytes); %d (%d bytes) of them are of frontend %q, its part or more",
 		r.cfg.Self.Ref.Name, len(s.index), s.bytes, f.kept(), f.bytes, f.ref.Name)
 }
 
-// FullFor returns the frontends without room, and for each whether it is silent; nil when
-// there is room for all.
-func (r *Reporter) FullFor(running *Running) (silent map[sched.Addr]bool) {
-	if len(r.store.index)+running.All() < r.store.limit && r.store.bytes < r.store.maxBytes {
+// Full returns the frontends without Room; nil when there is room for all.
+func (r *Reporter) Full(running *Running) map[sched.Addr]Capacity {
+	if r.hasRoomForAll(running) {
 		return nil
 	}
-	silent = map[sched.Addr]bool{}
+	full := map[sched.Addr]Capacity{}
 	for _, f := range r.frontends {
-		if !r.HasRoom(f.addr, running) {
-			silent[f.addr] = r.IsSilent(f.addr)
+		if c := r.Capacity(f.addr, running); c != Room {
+			full[f.addr] = c
 		}
 	}
-	return silent
+	return full
 }

@@ -47,15 +47,21 @@ func TestRoom(t *testing.T) {
 		for i, n := range c.running {
 			running.Count(addr(i), n)
 		}
-		full := w.r.FullFor(running)
+		full := w.r.Full(running)
 		for i, room := range c.room {
-			silent, none := full[addr(i)]
-			if got := w.r.HasRoom(addr(i), running); got != room || none == room || silent != (!room && c.kept[i] > 0) {
-				t.Errorf("%v results of %d bytes are kept and %v attempts run: frontend %d has room: %v, want %v; counted as full: %v, silent: %v", c.kept, c.bytes, c.running, i, got, room, none, silent)
+			want := Room
+			if !room {
+				want = Full
+				if c.kept[i] > 0 {
+					want = Silent
+				}
+			}
+			if got := w.r.Capacity(addr(i), running); got != want || full[addr(i)] != want {
+				t.Errorf("%v results of %d bytes are kept and %v attempts run: frontend %d has the capacity %v, in the list %v, want %v", c.kept, c.bytes, c.running, i, got, full[addr(i)], want)
 			}
 		}
 		w.r.Heard(addr(0))
-		if w.r.FullFor(running)[addr(0)] {
+		if w.r.Full(running)[addr(0)] == Silent {
 			t.Errorf("a frontend that was heard is silent")
 		}
 	}

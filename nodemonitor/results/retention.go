@@ -16,11 +16,10 @@ func (r *Reporter) Heard(a sched.Addr) {
 	}
 }
 
-// IsSilent reports whether a frontend has not answered for some seconds, although results
+// isSilent reports whether a frontend has not answered for some seconds, although results
 // are kept for it.
-func (r *Reporter) IsSilent(a sched.Addr) bool {
-	f := r.frontend(a)
-	return f != nil && f.kept() > 0 && r.cfg.Now()-f.heardAt >= silentAfter
+func (r *Reporter) isSilent(f *frontend) bool {
+	return f.kept() > 0 && r.cfg.Now()-f.heardAt >= silentAfter
 }
 
 // maySave reports whether one more result may be kept for a frontend. Attempts that end

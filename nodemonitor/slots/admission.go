@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/nodemonitor/results"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -27,8 +28,8 @@ type admission struct {
 
 // Limit is what a node has no room for. It does not change.
 type Limit struct {
-	attempts bool                // there are as many as there may be
-	silent   map[sched.Addr]bool // by frontend whose results are at their limit
+	attempts bool                            // there are as many as there may be
+	full     map[sched.Addr]results.Capacity // frontends without room
 }
 
 // Refuses reports whether a launch for a frontend is refused. A launch by the master is not
@@ -38,22 +39,22 @@ func (f *Limit) Refuses(distributor sched.Addr, byMaster bool) bool {
 	if f == nil || f.attempts {
 		return f != nil
 	}
-	silent, full := f.silent[distributor]
-	return full && !(silent && byMaster)
+	capacity := f.full[distributor]
+	return capacity != results.Room && !(capacity == results.Silent && byMaster)
 }
 
 // Limit returns what the node has no room for, nil when it has room for all.
 func (s *Workers) Limit() *Limit {
-	attempts, silent := s.attempts.running.All() >= MaxAttempts, s.cfg.Results.FullFor(&s.attempts.running)
-	if !attempts && len(silent) == 0 {
+	attempts, full := s.attempts.running.All() >= MaxAttempts, s.cfg.Results.Full(&s.attempts.running)
+	if !attempts && len(full) == 0 {
 		return nil
 	}
-	return &Limit{attempts, silent}
+	return &Limit{attempts, full}
 }
 
-// hasRoom reports whether there is room for the result of one more attempt of a frontend.
-func (d *admission) hasRoom(distributor sched.Addr) bool {
-	return d.cfg.Results.HasRoom(distributor, &d.attempts.running)
+// capacity returns whether there is room for the result of one more attempt of a frontend.
+func (d *admission) capacity(distributor sched.Addr) results.Capacity {
+	return d.cfg.Results.Capacity(distributor, &d.attempts.running)
 }
 
 // nothingNew returns why the node takes nothing new, "" when it does.
@@ -72,7 +73,7 @@ func (d *admission) denial(it *wire.Item) string {
 		return d.nothingNew()
 	case !d.cfg.Results.CanReport(distributor):
 		return fmt.Sprintf("node %q has no frontend to report to", d.cfg.Self.Ref.Name)
-	case !d.hasRoom(distributor):
+	case d.capacity(distributor) != results.Room:
 		d.full = true
 		return d.cfg.Results.Fullness(distributor)
 	}
@@ -106,13 +107,13 @@ func (d *admission) release(inTurn bool) {
 	}
 	d.full = false
 	for _, w := range d.workers.live() {
-		switch {
-		case !w.withheld:
-		case w.withdrawn || d.draining != "":
-		case d.hasRoom(w.deniedTo), inTurn && d.cfg.Results.IsSilent(w.deniedTo):
+		if !w.withheld || w.withdrawn || d.draining != "" {
+			continue
+		}
+		if c := d.capacity(w.deniedTo); c == results.Room || inTurn && c == results.Silent {
 			w.withheld = false
 			d.out.toMaster(w, &sched.Message{Kind: sched.Idle, Seq: w.core.Slot().Seq})
-		default:
+		} else {
 			d.full = true
 		}
 	}

@@ -51,7 +51,7 @@ func (r *runner) unstartable(a *attempt, t *backend.Task) *backend.Result {
 		return &backend.Result{Outcome: r.repeated(a)}
 	}
 	r.attempts.started[a.id] = a
-	if r.cfg.Results.IsSilent(a.distributor) && !r.cfg.Results.HasRoom(a.distributor, &r.attempts.running) {
+	if r.cfg.Results.Capacity(a.distributor, &r.attempts.running) == results.Silent {
 		// Only where launches are not denied. The attempt counts for nothing, and its
 		// frontend makes the next one.
 		return &backend.Result{Outcome: sched.Yielded, Reason: r.cfg.Results.Fullness(a.distributor)}
