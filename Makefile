@@ -107,20 +107,20 @@ soak: lab ## SOAK_TASKS=10000000 tasks while nodes come and go under 100 names: 
 	@mkdir -p $(OUT)
 	$(BENCH) soak --tasks $(SOAK_TASKS) | tee $(OUT)/soak.md; grep -q '^flat' $(OUT)/soak.md
 
-chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes docs/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version alongside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
+chaos: build ## real processes under overlapping faults, every policy and CHAOS_SEEDS; writes bench/results/reliability.md (four hours; resumes); BESIDE=COMMIT or last: that version alongside this one; BINARY=COMMIT; STANDBYS=1; SPARK=N applications
 	@mkdir -p $(OUT)/chaos
 	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark && cp sparkplugin/dist/*.jar $(OUT)/chaos/; }
 	GO='$(GO)' sh tools/wallshift.sh $(OUT)/chaos/pigeon
 	cp $(BENCH) $(OUT)/chaos/
 	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
-		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon-bench $(OUT)/chaos docs/reliability.md
+		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon-bench $(OUT)/chaos bench/results/reliability.md
 
-failover: lab ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes docs/results-failover.md (half an hour)
+failover: lab ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes bench/results/failover.md (half an hour)
 	@mkdir -p $(OUT)
 	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark; }
 	$(BENCH) failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
 	-$(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) $(BENCH) rolling $(if $(SPARK),--spark $(SPARK)) --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
-	mv $(OUT)/failover.md docs/results-failover.md
+	mv $(OUT)/failover.md bench/results/failover.md
 
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
 	cd bench && $(GO) test ./chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
@@ -144,7 +144,7 @@ bench-reuther: lab ## programs as tasks compared with the floor, xargs and GNU p
 
 PEERS ?= floor,pigeon,pigeon-dir,pigeon-dev,xargs,parallel,task-spooler,asynq,river
 BATCH_PEERS ?= floor,pigeon,slurm,gridengine
-peers: lab bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=docs/results-launch.md writes that page and docs/results-launch-batch.md (an hour on a quiet machine)
+peers: lab bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=bench/results/launch.md writes that page and bench/results/launch-batch.md (an hour on a quiet machine)
 	sh tools/peers.sh
 	$(BENCH) reuther --peers $(PEERS) --work 20s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
 	$(BENCH) reuther --peers $(BATCH_PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther-batch $(if $(DOC),--doc $(basename $(DOC))-batch.md)
@@ -158,13 +158,13 @@ bench-sim: lab ## time and memory of the simulator for every policy, RUNS=3 (thr
 	@mv $(OUT)/results/speed.tmp $(OUT)/results/speed.md && cat $(OUT)/results/speed.md
 
 COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes mistakes-nyh
-results: lab ## docs/results.md: simulated comparisons of all policies (three quarters of an hour; out/results keeps them)
+results: lab ## bench/results/simulated.md: simulated comparisons of all policies (three quarters of an hour; out/results keeps them)
 	bench/results.sh $(BENCH) $(TRACES) $(OUT)/results
 	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
-	$(BENCH) compare results --beside docs/results --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see ,$(wildcard docs/results-*.md)) \
+	$(BENCH) compare results --beside bench/results/simulated --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see bench/results/,live.md spark.md tail.md) \
 		$(addprefix $(OUT)/results/,$(COMPARED)) > $(OUT)/results/page.md
-	mv $(OUT)/results/page.md docs/results.md
-	cp $(OUT)/results/model/figure3a.png $(OUT)/results/model/figure3b.png docs/results/
+	mv $(OUT)/results/page.md bench/results/simulated.md
+	cp $(OUT)/results/model/figure3a.png $(OUT)/results/model/figure3b.png bench/results/simulated/
 
 table: need-go ## the gains of pigeon-sort and pigeon-x over pigeon, simulated with 15 seeds (five minutes)
 	$(GO) test ./internal/sim -run 'OverPigeon|NearTheBound|Variants' -count=1 -v -seeds 15 -timeout 60m

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Everything that docs/results.md is made from, simulated: all policies on all
+# Everything that bench/results/simulated.md is made from, simulated: all policies on all
 # traces and loads. Three quarters of an hour on two processors; a comparison whose folder is
 # complete is not made again.
 #
@@ -56,12 +56,12 @@ compare half-declared --policies $blind --declared 0.5 --wrong-class 0.2 --trace
 if ! [ -s "$out/model.md" ]; then
 	"$bench" model --simulate 50000 --out "$out/model" >"$out/model.txt"
 	{
-		printf '## The queueing model beside simulation\n\n`pigeon-bench model --simulate 50000`, 30,000 workers, one seed; [what the columns are](compare.md#model).\n\n```\n'
+		printf '## The queueing model beside simulation\n\n`pigeon-bench model --simulate 50000`, 30,000 workers, one seed; [what the columns are](../../docs/compare.md#model).\n\n```\n'
 		cat "$out/model.txt"
 		"$bench" model --loads 0.808,0.909 >"$out/messages.txt"
 		printf '```\n\nMessages add load that the formulas do not include: a worker of pigeon waits two message delays for its next task. With these delays the loads are 0.808 and 0.909:\n\n```\n'
 		cat "$out/messages.txt"
-		printf '```\n\n![Figure 3(a) of the paper: probability of service without queueing](results/figure3a.png)\n\n'
-		printf '![Figure 3(b) of the paper: queueing time](results/figure3b.png)\n'
+		printf '```\n\n![Figure 3(a) of the paper: probability of service without queueing](simulated/figure3a.png)\n\n'
+		printf '![Figure 3(b) of the paper: queueing time](simulated/figure3b.png)\n'
 	} >"$out/model.md"
 fi

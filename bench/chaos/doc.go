@@ -40,7 +40,7 @@
 //
 // Options.Beside makes every second daemon of each role another program, Options.Binary all
 // daemons. `make chaos BINARY=996ffc3 KINDS=kill,pause` runs daemons that start attempt
-// numbers twice, which the checks must catch (docs/reliability.md shows it); and
+// numbers twice, which the checks must catch (bench/results/reliability.md shows it); and
 // TestEachCheckFinds of package history breaks a sound history once for each check.
 //
 // # Repetition

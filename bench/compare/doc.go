@@ -5,7 +5,7 @@
 //	                                    ├─ references (seed) ────────┼─▶ Comparison ─▶ Rows ─┬─ results.csv, results.jsonl
 //	                                    │                            │                       ├─ figures (SVG, PNG)
 //	                                    └─ live (policy x run) ──────┘                       └─ report.md
-//	folders of several comparisons ─Read─▶ Page ─▶ docs/results.md, docs/results/
+//	folders of several comparisons ─Read─▶ Page ─▶ bench/results/simulated.md, bench/results/simulated/
 //
 // The run of the first seed is observed: quantities over time, and the state that the
 // cores hold.

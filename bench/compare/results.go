@@ -17,7 +17,7 @@ import (
 //go:embed differences.md
 var differences string
 
-// Page is docs/results.md: several comparisons and what belongs with them.
+// Page is bench/results/simulated.md: several comparisons and what belongs with them.
 type Page struct {
 	// Folders are those that Write wrote, read back; a comparison is called by the
 	// last element of its folder.

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	citedPage = regexp.MustCompile(`docs/[a-zA-Z0-9/_-]+\.md`)
+	citedPage = regexp.MustCompile(`(?:docs|bench/results)/[a-zA-Z0-9/_-]+\.md`)
 	// citedSection is a page of the specification with the number of a section.
 	citedSection = regexp.MustCompile(`(docs/[a-zA-Z0-9/_-]+\.md), section (\d+)`)
 	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)

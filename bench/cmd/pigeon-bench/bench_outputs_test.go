@@ -27,7 +27,7 @@ func TestBenchOutputs(t *testing.T) {
 	if r.Whole == 0 || r.Whole > limit/each+slots || r.Removed == 0 {
 		t.Errorf("%d outputs of %d bytes are whole and %d removed; the node keeps %d bytes", r.Whole, each, r.Removed, limit)
 	}
-	if r.NodeMemory > 250e6 || r.GuardMemory > 150e6 { // a leak would have a gigabyte; docs/results-launch.md has what it is
+	if r.NodeMemory > 250e6 || r.GuardMemory > 150e6 { // a leak would have a gigabyte; bench/results/launch.md has what it is
 		t.Errorf("the node monitor had %d bytes, the guard %d", r.NodeMemory, r.GuardMemory)
 	}
 }

@@ -239,7 +239,7 @@ func resultsCommand() *cobra.Command {
 how each was made, what the published figures are and where ours differ, and why.
 With --beside the page is short, and each comparison gets a page of its own there.`,
 		Example: `  pigeon-bench compare results out/ec2 out/yahoo > results.md
-  pigeon-bench compare results --beside docs/results --see docs/results-live.md out/results/* > docs/results.md`,
+  pigeon-bench compare results --beside bench/results/simulated --see bench/results/live.md out/results/* > bench/results/simulated.md`,
 		Args: cli.NamesAtLeastOne("folder"),
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			page.Folders = dirs

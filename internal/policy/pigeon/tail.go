@@ -5,7 +5,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// The numbers of the order by tail. docs/results-tail.md has the figures that chose
+// The numbers of the order by tail. bench/results/tail.md has the figures that chose
 // them; none belongs to a trace.
 const (
 	firstLimit = 60   // cutoffs, before anything has ended

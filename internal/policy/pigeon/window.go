@@ -6,7 +6,7 @@ import (
 )
 
 // The window of an undeclared job: the number of its tasks that are served as short ones
-// at a time in each group. docs/results-undeclared.md has the figures that chose the
+// at a time in each group. bench/results/undeclared.md has the figures that chose the
 // numbers; none belongs to a trace.
 const (
 	firstWindow = 5
