@@ -8,7 +8,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/client"
 )
 
 // A script counts once for its job, not for each task: on the way to the frontend, in what it holds
@@ -19,7 +19,7 @@ func TestALongScriptOfAHundredThousandTasks(t *testing.T) {
 	m := w.master()
 	w.node(0, 4)
 	f := w.frontend()
-	c, err := frontends.New(frontends.Options{Addresses: []string{f.Addr()}, Timeout: time.Minute, Retry: time.Minute, Say: func(string) {}})
+	c, err := client.New(client.Options{Addresses: []string{f.Addr()}, Timeout: time.Minute, Retry: time.Minute, Say: func(string) {}})
 	if err != nil {
 		t.Fatal(err)
 	}

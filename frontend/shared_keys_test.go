@@ -7,7 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/client"
 )
 
 // A key is the same job at every frontend whose journal is replicated: another one names the
@@ -36,7 +36,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 	_, err = g.Cancel(t.Context(), "mine")
 	elsewhere(err, f)
 
-	c, err := frontends.New(frontends.Options{Addresses: []string{g.Addr()}, Timeout: 10 * time.Second, Retry: time.Minute})
+	c, err := client.New(client.Options{Addresses: []string{g.Addr()}, Timeout: 10 * time.Second, Retry: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -42,7 +42,7 @@ stopped: its executors end, and its driver receives the reason.`,
 
 func cancelJob(cmd *cobra.Command, c *clusterClient, job string, output cli.OutputFormat) error {
 	var s api.Status
-	_, err := c.Of(cmd.Context(), job, func(ctx context.Context, f *frontends.Frontend) (err error) {
+	_, err := c.Of(cmd.Context(), job, func(ctx context.Context, f *client.Frontend) (err error) {
 		s, err = f.Cancel(ctx, job)
 		return err
 	})

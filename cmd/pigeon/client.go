@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -76,7 +76,7 @@ func addClientFlags(cmd *cobra.Command) {
 
 // clusterClient is connected to the frontends of one cluster.
 type clusterClient struct {
-	*frontends.Client
+	*client.Client
 	timeout time.Duration // of one answer
 	proof   string        // by what calls prove the caller's identity
 }
@@ -92,7 +92,7 @@ func openCluster(cmd *cobra.Command) (*clusterClient, error) {
 	if err != nil {
 		return nil, cli.AsUsageError(err)
 	}
-	c, err := dialCluster(frontends.Options{
+	c, err := dialCluster(client.Options{
 		Addresses: cfg.Frontend, Timeout: cfg.Timeout, Retry: cfg.RetryFor, Security: security,
 		Say: func(line string) { _ = cli.PrintTo(cmd.ErrOrStderr(), "pigeon: %s\n", line) },
 	})
@@ -131,8 +131,8 @@ func findCluster(cmd *cobra.Command) (clientConfig, error) {
 }
 
 // dialCluster prepares connections to the frontends; none is opened yet.
-func dialCluster(o frontends.Options) (*clusterClient, error) {
-	c, err := frontends.New(o)
+func dialCluster(o client.Options) (*clusterClient, error) {
+	c, err := client.New(o)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c, err := dialCluster(frontends.Options{Addresses: cfg.Frontend, Timeout: cfg.Timeout, Security: security})
+	c, err := dialCluster(client.Options{Addresses: cfg.Frontend, Timeout: cfg.Timeout, Security: security})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

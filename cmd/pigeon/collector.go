@@ -17,17 +17,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/thrift/client"
+	calls "github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // collector lists the files that the tasks of a job left, and copies them.
 type collector struct {
-	job      *frontends.Job
+	job      *client.Job
 	attempt  int // 0: the latest of each task
 	patterns []string
 	found    func(task int, f *api.TaskFile) error // called with each file; nil for nothing
@@ -74,10 +74,10 @@ func (k *collector) tasks(ctx context.Context, n int) error {
 			return ctx.Err()
 		case !isAnswer(err): // which says nothing about the task, though it is NotReady, too
 			return ofTask(task, err)
-		case hasProblem(err, api.NotReady) && !ended && isOfTask(task, err): // it has not started
-		case hasProblem(err, api.NotReady, api.NotFound, api.Invalid):
+		case client.HasProblem(err, api.NotReady) && !ended && isOfTask(task, err): // it has not started
+		case client.HasProblem(err, api.NotReady, api.NotFound, api.Invalid):
 			k.failed++
-			k.patient = k.patient && !hasProblem(err, api.NotReady) // its node stays away: one wait for that is enough
+			k.patient = k.patient && !client.HasProblem(err, api.NotReady) // its node stays away: one wait for that is enough
 			_ = cli.PrintTo(k.errs, "pigeon: %v\n", ofTask(task, err))
 		default:
 			return ofTask(task, err)
@@ -88,7 +88,7 @@ func (k *collector) tasks(ctx context.Context, n int) error {
 
 // isAnswer reports whether an error is not that of a call without an answer.
 func isAnswer(err error) bool {
-	_, unanswered := errors.AsType[*client.CallError](err)
+	_, unanswered := errors.AsType[*calls.CallError](err)
 	return !unanswered
 }
 
@@ -121,7 +121,7 @@ func (k *collector) report() error {
 // task lists or copies the files of a task, all of one attempt: the task may be started again
 // meanwhile.
 func (k *collector) task(ctx context.Context, task int) error {
-	of := &wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Limit: pieceBytes}
+	of := &wire.LogRequest{Job: k.job.ID, Task: task, Attempt: k.attempt, Limit: client.PieceBytes}
 	list, err := k.list(ctx, of)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
@@ -26,7 +27,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/credentials"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -36,7 +36,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
-	"github.com/pigeon-sched/pigeon/thrift/client"
+	calls "github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/spf13/cobra"
 )
 
@@ -250,7 +250,7 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 			err = errors.Join(err, d.close())
 		}
 	}()
-	var security client.Security
+	var security calls.Security
 	if f.secure != "" {
 		if f.secured, err = secureDev(f.secure, settings.DefaultSettings().Cluster, f.listen); err != nil {
 			return nil, err
@@ -270,7 +270,7 @@ func startDev(ctx context.Context, f *devFlags) (_ *dev, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.own, err = dialCluster(frontends.Options{Addresses: d.cluster.Frontends(), Timeout: time.Second, Security: security}); err != nil {
+	if d.own, err = dialCluster(client.Options{Addresses: d.cluster.Frontends(), Timeout: time.Second, Security: security}); err != nil {
 		return nil, err
 	}
 	if err = d.openWeb(f.spec.Log); err != nil {

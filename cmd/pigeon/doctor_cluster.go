@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -38,7 +38,7 @@ func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
 }
 
 // asked asks a frontend for its identity.
-func (c *clusterClient) asked(ctx context.Context, f *frontends.Frontend) doctor.Frontend {
+func (c *clusterClient) asked(ctx context.Context, f *client.Frontend) doctor.Frontend {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	_, err := f.Identify(ctx)

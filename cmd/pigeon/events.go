@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/delay"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -114,7 +114,7 @@ type eventReader struct {
 	c      *clusterClient
 	opts   *eventsOptions
 	shown  eventPrinter
-	places map[*frontends.Frontend]*eventPlace
+	places map[*client.Frontend]*eventPlace
 
 	mu  sync.Mutex
 	say io.Writer // guarded by mu
@@ -129,7 +129,7 @@ type eventPlace struct {
 }
 
 func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, format cli.OutputFormat) *eventReader {
-	r := &eventReader{c: c, opts: o, say: errs, shown: eventPrinter{out: out, json: format == cli.OutputJSON}, places: map[*frontends.Frontend]*eventPlace{}}
+	r := &eventReader{c: c, opts: o, say: errs, shown: eventPrinter{out: out, json: format == cli.OutputJSON}, places: map[*client.Frontend]*eventPlace{}}
 	for _, f := range c.Frontends() {
 		r.places[f] = &eventPlace{last: o.query.After}
 	}
@@ -139,7 +139,7 @@ func newEventReader(c *clusterClient, o *eventsOptions, out, errs io.Writer, for
 // run shows the kept events, and continues if asked to.
 func (r *eventReader) run(ctx context.Context) error {
 	var found []api.Event
-	err := r.c.Each(ctx, func(f *frontends.Frontend) error {
+	err := r.c.Each(ctx, func(f *client.Frontend) error {
 		for {
 			page, err := r.read(ctx, f, 0)
 			if err != nil {
@@ -172,7 +172,7 @@ func (r *eventReader) anyRead() bool {
 }
 
 // read returns the next events of a frontend, and reports what is missing before them.
-func (r *eventReader) read(ctx context.Context, f *frontends.Frontend, wait time.Duration) (api.EventPage, error) {
+func (r *eventReader) read(ctx context.Context, f *client.Frontend, wait time.Duration) (api.EventPage, error) {
 	p, q := r.places[f], r.opts.query
 	q.Epoch, q.After, q.Wait = p.epoch, p.last, wait
 	if p.epoch != 0 {
@@ -224,7 +224,7 @@ func (r *eventReader) follow(ctx context.Context) error {
 }
 
 // followOne passes on the events of one frontend, also when it comes back.
-func (r *eventReader) followOne(ctx context.Context, f *frontends.Frontend, found chan<- []api.Event) {
+func (r *eventReader) followOne(ctx context.Context, f *client.Frontend, found chan<- []api.Event) {
 	for p := r.places[f]; ctx.Err() == nil; {
 		page, err := r.read(ctx, f, eventWait)
 		switch {

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +49,7 @@ func (c *clusterClient) explain(ctx context.Context, given string) (e *api.Expla
 	if err != nil {
 		return nil, err
 	}
-	_, err = c.Of(ctx, id, func(ctx context.Context, f *frontends.Frontend) (err error) {
+	_, err = c.Of(ctx, id, func(ctx context.Context, f *client.Frontend) (err error) {
 		e, err = f.Explain(ctx, id)
 		return err
 	})

@@ -8,9 +8,9 @@ import (
 	"os"
 	"sync"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -144,7 +144,7 @@ func addCollect(fs *pflag.FlagSet, to *string) {
 // collection is what --collect copies: what the tasks of a job left, into a folder, "" for nowhere.
 // Staged files that a task has not changed stay where they are.
 type collection struct {
-	job   *frontends.Job
+	job   *client.Job
 	tasks int
 	to    string
 	stage []api.StagedFile

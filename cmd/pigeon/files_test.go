@@ -78,7 +78,7 @@ func TestFiles(t *testing.T) {
 	holds(t, "program\n", one, "run")
 
 	t.Run("of run", func(t *testing.T) {
-		whole := strings.Repeat("0123456789abcdef", 3*pieceBytes/16)
+		whole := strings.Repeat("0123456789abcdef", 3*client.PieceBytes/16)
 		to := t.TempDir()
 		code, _, errs := program(t, "run", "--collect", to, "--", "sh", "-c", `i=0; while [ $i -lt 49152 ]; do printf 0123456789abcdef; i=$((i+1)); done > large; exit 3`)
 		if code != 3 || !strings.Contains(errs, "1 file with 786432 bytes copied") {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -194,7 +194,7 @@ func (n *historyNotes) none(err error, found int) {
 
 // listJobs returns the jobs that ended last, the last first.
 func (o *historyOptions) listJobs(ctx context.Context, c *clusterClient, said *historyNotes) (list []api.JobUsage, err error) {
-	err = c.Each(ctx, func(f *frontends.Frontend) error {
+	err = c.Each(ctx, func(f *client.Frontend) error {
 		q := o.query
 		q.Descending, q.Limit = true, min(o.limit, api.HistoryPageJobs)
 		return eachPage(ctx, c, f, q, func(p *api.HistoryPage) bool {
@@ -211,7 +211,7 @@ func (o *historyOptions) listJobs(ctx context.Context, c *clusterClient, said *h
 
 // eachPage calls visit with the pages of a frontend until it returns false, or after most jobs;
 // 0 for all.
-func eachPage(ctx context.Context, c *clusterClient, f *frontends.Frontend, q api.HistoryQuery, visit func(*api.HistoryPage) bool, most int) error {
+func eachPage(ctx context.Context, c *clusterClient, f *client.Frontend, q api.HistoryQuery, visit func(*api.HistoryPage) bool, most int) error {
 	for seen := 0; ; {
 		call, cancel := c.withTimeout(ctx)
 		p, err := f.History(call, q)
@@ -258,7 +258,7 @@ type usageLine struct {
 // sums returns the lines of all frontends together and their sum.
 func (o *historyOptions) sums(ctx context.Context, c *clusterClient, said *historyNotes) (lines []usageLine, all usageLine, err error) {
 	byKeys := map[string]*api.UsageSum{}
-	err = c.Each(ctx, func(f *frontends.Frontend) error {
+	err = c.Each(ctx, func(f *client.Frontend) error {
 		q := o.query
 		q.By = o.by
 		call, cancel := c.withTimeout(ctx)

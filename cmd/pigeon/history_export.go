@@ -13,9 +13,9 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 )
@@ -55,7 +55,7 @@ func (o *historyOptions) exportTo(ctx context.Context, c *clusterClient, said *h
 		return errors.Join(err, f.Close())
 	}
 	w, n := format(f), 0
-	err = c.Each(ctx, func(f *frontends.Frontend) error {
+	err = c.Each(ctx, func(f *client.Frontend) error {
 		var failed error
 		return errors.Join(eachPage(ctx, c, f, o.query, func(p *api.HistoryPage) bool {
 			said.about(p)

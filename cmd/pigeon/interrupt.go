@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 // cancelTime bounds the cancellation of a job that may have been accepted, whose user interrupted it.
@@ -39,7 +39,7 @@ func failBrokenPipes() (stop func()) {
 
 // interrupted cancels a job whose user has pressed Ctrl-C, closed the terminal, or closed
 // the pipe that its output goes to, and returns the exit status as an error.
-func interrupted(ctx context.Context, w io.Writer, job *frontends.Job, status int) error {
+func interrupted(ctx context.Context, w io.Writer, job *client.Job, status int) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM) // a second one ends the tries
 	defer stop()
 	s, err := job.Cancel(ctx) // repeated for retry_for

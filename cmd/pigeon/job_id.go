@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 const (
@@ -27,7 +27,7 @@ func (c *clusterClient) jobID(ctx context.Context, given string) (string, error)
 		return given, nil
 	}
 	var found []api.Status
-	err := c.Each(ctx, func(f *frontends.Frontend) error {
+	err := c.Each(ctx, func(f *client.Frontend) error {
 		call, cancel := c.withTimeout(ctx)
 		defer cancel()
 		filter := api.JobFilter{Prefix: given}
@@ -41,12 +41,12 @@ func (c *clusterClient) jobID(ctx context.Context, given string) (string, error)
 	if err != nil {
 		return "", err // others may fit too
 	}
-	_, err = c.Of(ctx, given, func(ctx context.Context, f *frontends.Frontend) error {
+	_, err = c.Of(ctx, given, func(ctx context.Context, f *client.Frontend) error {
 		_, err := f.Explain(ctx, given)
 		return err
 	})
 	switch {
-	case !hasProblem(err, api.NotFound):
+	case !client.HasProblem(err, api.NotFound):
 		return given, nil // it is known, or the call about it meets the same error
 	case len(found) == 1:
 		return found[0].Job, nil

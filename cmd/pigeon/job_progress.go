@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 // waitWithProgress waits for the end of a job and shows how far it has come.
-func waitWithProgress(ctx context.Context, job *frontends.Job, out io.Writer) (api.Status, error) {
+func waitWithProgress(ctx context.Context, job *client.Job, out io.Writer) (api.Status, error) {
 	p := cli.NewProgress(out)
 	p.Every = writeEvery
 	defer p.Clear()
@@ -74,7 +74,7 @@ type queueNotice struct {
 }
 
 // observe is given each state of the job.
-func (n *queueNotice) observe(ctx context.Context, job *frontends.Job, s *api.Status) {
+func (n *queueNotice) observe(ctx context.Context, job *client.Job, s *api.Status) {
 	waited := time.Since(n.began)
 	switch {
 	case n.over:

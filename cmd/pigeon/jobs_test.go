@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 // TestJobs is the life of jobs as their user sees it, on one cluster.
@@ -384,7 +384,7 @@ func testMistakes(t *testing.T) {
 
 // testTooManyTasks: the frontend itself refuses, naming the limit, and serves on.
 func testTooManyTasks(t *testing.T, addresses []string) {
-	c, err := dialCluster(frontends.Options{Addresses: addresses[:1], Timeout: 10 * time.Second})
+	c, err := dialCluster(client.Options{Addresses: addresses[:1], Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,10 +397,10 @@ func testTooManyTasks(t *testing.T, addresses []string) {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: fmt.Sprint(i), Payload: api.Payload{Backend: api.BackendSleep}}
 	}
-	if _, _, err := c.Submit(t.Context(), r, false); !hasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
+	if _, _, err := c.SubmitWithFiles(t.Context(), r, false, nil); !client.HasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := c.Find(t.Context(), "huge"); !hasProblem(err, api.NotFound) {
+	if _, _, err := c.Find(t.Context(), "huge"); !client.HasProblem(err, api.NotFound) {
 		t.Errorf("it was accepted: %v", err)
 	}
 }

@@ -7,49 +7,30 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
 
-// pieceBytes bounds the piece of a log that one request returns.
-const pieceBytes = 256 << 10
-
-// taskOutput copies one output of a task, piece by piece.
-type taskOutput struct {
-	job     string
-	task    int
-	attempt int // 0: the latest
-	stream  string
-	offset  int64
-	write   func(t *taskOutput, data []byte) error
-	skip    func(t *taskOutput, missing int64, why string) error // bytes that its node did not keep
-	again   func(t *taskOutput)                                  // another attempt's output begins after a part of this one's
-	missing int64                                                // such bytes so far
-	why     string                                               // the last of them are missing
-	current int                                                  // the attempt that is copied; 0 before it is known
-}
-
 // sayAgain returns a function that prints that the output of another attempt begins.
-func sayAgain(w io.Writer) func(*taskOutput) {
-	return func(t *taskOutput) {
-		fmt.Fprintf(w, "pigeon: task %d of job %s was started again: the %s of attempt %d follows, from its beginning\n", t.task, t.job, t.stream, t.current)
+func sayAgain(w io.Writer) func(*client.Output) {
+	return func(t *client.Output) {
+		fmt.Fprintf(w, "pigeon: task %d of job %s was started again: the %s of attempt %d follows, from its beginning\n", t.Task, t.Job, t.Stream, t.Current)
 	}
 }
 
 // sayMissing returns a function that prints what is missing, in its place.
-func sayMissing(w io.Writer) func(*taskOutput, int64, string) error {
-	return func(t *taskOutput, missing int64, why string) error {
-		_, err := fmt.Fprintf(w, "pigeon: %d bytes of the %s of task %d of job %s are missing from byte %d on: %s\n", missing, t.stream, t.task, t.job, t.offset, why)
+func sayMissing(w io.Writer) func(*client.Output, int64, string) error {
+	return func(t *client.Output, missing int64, why string) error {
+		_, err := fmt.Fprintf(w, "pigeon: %d bytes of the %s of task %d of job %s are missing from byte %d on: %s\n", missing, t.Stream, t.Task, t.Job, t.Offset, why)
 		return err
 	}
 }
 
 // copyTo returns a function that writes pieces to w as they are.
-func copyTo(w io.Writer) func(*taskOutput, []byte) error {
-	return func(_ *taskOutput, data []byte) error {
+func copyTo(w io.Writer) func(*client.Output, []byte) error {
+	return func(_ *client.Output, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	}
@@ -70,70 +51,17 @@ type logPiece struct {
 }
 
 // asJSON returns a function that writes one object for each piece.
-func asJSON(w io.Writer) func(*taskOutput, []byte) error {
-	return func(t *taskOutput, data []byte) error {
-		return cli.WriteJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Data: string(data)})
+func asJSON(w io.Writer) func(*client.Output, []byte) error {
+	return func(t *client.Output, data []byte) error {
+		return cli.WriteJSON(w, logPiece{Job: t.Job, Task: t.Task, Stream: t.Stream, Offset: t.Offset, Attempt: t.Current, Data: string(data)})
 	}
 }
 
 // missingAsJSON is sayMissing in JSON.
-func missingAsJSON(w io.Writer) func(*taskOutput, int64, string) error {
-	return func(t *taskOutput, missing int64, why string) error {
-		return cli.WriteJSON(w, logPiece{Job: t.job, Task: t.task, Stream: t.stream, Offset: t.offset, Attempt: t.current, Missing: missing, Why: why})
+func missingAsJSON(w io.Writer) func(*client.Output, int64, string) error {
+	return func(t *client.Output, missing int64, why string) error {
+		return cli.WriteJSON(w, logPiece{Job: t.Job, Task: t.Task, Stream: t.Stream, Offset: t.Offset, Attempt: t.Current, Missing: missing, Why: why})
 	}
-}
-
-// unwritten is the error of a copy whose reader has a fault: a full disk, a closed pipe.
-type unwritten struct{ err error }
-
-func (e unwritten) Error() string { return fmt.Sprintf("output could not be written: %v", e.err) }
-func (e unwritten) Unwrap() error { return e.err }
-
-// copyNew copies what the task has written since the last call. All output of an ended job
-// must be there: the client looks for it as long as it retries.
-func (t *taskOutput) copyNew(ctx context.Context, job *frontends.Job, ended bool) error {
-	for {
-		piece, err := job.Log(ctx, wire.LogRequest{
-			Job: t.job, Task: t.task, Attempt: t.attempt, Stream: t.stream, Offset: t.offset, Limit: pieceBytes,
-		}, ended)
-		if err != nil {
-			return err
-		}
-		if t.replacedBy(&piece) {
-			continue
-		}
-		switch {
-		case len(piece.Data) > 0:
-			err = t.write(t, piece.Data)
-		case piece.Missing > 0:
-			err = t.skip(t, piece.Missing, piece.Why)
-			t.missing, t.why = t.missing+piece.Missing, piece.Why
-		default:
-			return nil
-		}
-		if err != nil {
-			return unwritten{err}
-		}
-		t.offset += int64(len(piece.Data)) + piece.Missing
-	}
-}
-
-// replacedBy reports whether a piece belongs to another attempt than what was copied so far. Then the
-// output of that attempt is copied from its beginning.
-func (t *taskOutput) replacedBy(piece *wire.LogChunk) bool {
-	other := piece.Attempt != t.current && t.current != 0
-	if piece.Attempt == 0 { // a node of an earlier version
-		other = piece.Size < t.offset
-	}
-	t.current = piece.Attempt
-	if !other {
-		return false
-	}
-	if t.offset > 0 && t.again != nil {
-		t.again(t)
-	}
-	t.offset, t.missing = 0, 0
-	return true
 }
 
 func logsCommand() *cobra.Command {
@@ -216,7 +144,7 @@ func (l *logsFlags) run(cmd *cobra.Command, c *clusterClient) error {
 	case l.follow && len(numbers) > mostFollowed:
 		return cli.AsUsageError(fmt.Errorf("--task %s are %d tasks, and %d can be followed at a time; name fewer, or leave --follow out", l.tasks, len(numbers), mostFollowed))
 	}
-	write, flush := copyTo(cmd.OutOrStdout()), func(*taskOutput) error { return nil }
+	write, flush := copyTo(cmd.OutOrStdout()), func(*client.Output) error { return nil }
 	skip, again := sayMissing(errs), sayAgain(errs)
 	if len(numbers) > 1 {
 		write, flush = prefixed(cmd.OutOrStdout())
@@ -224,14 +152,14 @@ func (l *logsFlags) run(cmd *cobra.Command, c *clusterClient) error {
 	if l.output == cli.OutputJSON {
 		write, skip, again = asJSON(cmd.OutOrStdout()), missingAsJSON(cmd.OutOrStdout()), nil
 	}
-	outputs := make([]*taskOutput, len(numbers))
+	outputs := make([]*client.Output, len(numbers))
 	for i, task := range numbers {
-		outputs[i] = &taskOutput{job: id, task: task, attempt: l.attempt, stream: l.stream, write: write, skip: skip, again: again}
+		outputs[i] = &client.Output{Job: id, Task: task, Attempt: l.attempt, Stream: l.stream, Write: write, Skip: skip, Again: again}
 	}
 	if !l.follow {
 		return copyEach(ctx, job, outputs, flush, errs)
 	}
-	s, err = follow(ctx, job, outputs, nil)
+	s, err = client.Follow(ctx, job, outputs, nil)
 	for _, t := range outputs {
 		err = errors.Join(err, flush(t))
 	}
@@ -242,11 +170,11 @@ func (l *logsFlags) run(cmd *cobra.Command, c *clusterClient) error {
 }
 
 // copyEach copies what each task has written so far. Of several, those without an output are counted.
-func copyEach(ctx context.Context, job *frontends.Job, outputs []*taskOutput, flush func(*taskOutput) error, errs io.Writer) error {
+func copyEach(ctx context.Context, job *client.Job, outputs []*client.Output, flush func(*client.Output) error, errs io.Writer) error {
 	without, first := 0, error(nil)
 	for _, t := range outputs {
-		err := t.copyNew(ctx, job, false)
-		if hasProblem(err, api.NotFound, api.NotReady) {
+		err := t.Copy(ctx, job, false)
+		if client.HasProblem(err, api.NotFound, api.NotReady) {
 			without, first = without+1, cmp.Or(first, err)
 		} else if err = errors.Join(err, flush(t)); err != nil {
 			return err

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -86,7 +86,7 @@ func nodeResumeCommand() *cobra.Command {
 		return ordering(cmd, func(c *clusterClient) (err error) {
 			for _, name := range names {
 				var d api.NodeDrain
-				e := c.Any(cmd.Context(), func(ctx context.Context, f *frontends.Frontend) (err error) {
+				e := c.Any(cmd.Context(), func(ctx context.Context, f *client.Frontend) (err error) {
 					d, err = f.ResumeNode(ctx, name)
 					return err
 				})
@@ -111,7 +111,7 @@ func printResumed(out io.Writer, d *api.NodeDrain, output cli.OutputFormat) erro
 
 // drainNode makes the first frontend that answers pass the order on.
 func (c *clusterClient) drainNode(ctx context.Context, name string, o api.DrainOrder) (d api.NodeDrain, err error) {
-	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
+	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
 		d, err = f.DrainNode(ctx, name, o)
 		return err
 	})

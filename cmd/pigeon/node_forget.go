@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -53,7 +53,7 @@ func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output cli.Ou
 // forgetNode makes the first frontend that answers pass the request on; all frontends have
 // the same masters.
 func (c *clusterClient) forgetNode(ctx context.Context, name string) (groups []int32, err error) {
-	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
+	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
 		groups, err = f.ForgetNode(ctx, name)
 		return err
 	})

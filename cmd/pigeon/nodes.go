@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
 
@@ -57,7 +57,7 @@ master can be reached.`,
 // groups returns the groups as the first frontend that answers reports them; all
 // frontends have the same masters.
 func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, err error) {
-	err = c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) (err error) {
+	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
 		states, err = f.Nodes(ctx)
 		return err
 	})

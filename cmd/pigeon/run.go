@@ -10,16 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/delay"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/spf13/cobra"
 )
-
-// fetchEvery is how often the output of a running task is fetched; its end is reported at
-// once.
-const fetchEvery = 100 * time.Millisecond
 
 func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -95,7 +91,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	defer failBrokenPipes()()
 	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
-		return notSubmitted(ctx, cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
+		return notSubmitted(ctx, cmd.ErrOrStderr(), err, func(lost *client.AnswerError) error {
 			return cancelUnanswered(context.WithoutCancel(ctx), cmd.ErrOrStderr(), c.Client, lost)
 		})
 	}
@@ -109,9 +105,9 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	defer stopInput()
 	notice := &queueNotice{out: cmd.ErrOrStderr(), began: time.Now()}
 	skip, again := sayMissing(cmd.ErrOrStderr()), sayAgain(cmd.ErrOrStderr())
-	out := &taskOutput{job: job.ID, stream: "stdout", write: copyTo(cmd.OutOrStdout()), skip: skip, again: again}
-	errs := &taskOutput{job: job.ID, stream: "stderr", write: copyTo(cmd.ErrOrStderr()), skip: skip, again: again}
-	s, err := follow(ctx, job, []*taskOutput{out, errs}, notice.observe)
+	out := &client.Output{Job: job.ID, Stream: "stdout", Write: copyTo(cmd.OutOrStdout()), Skip: skip, Again: again}
+	errs := &client.Output{Job: job.ID, Stream: "stderr", Write: copyTo(cmd.ErrOrStderr()), Skip: skip, Again: again}
+	s, err := client.Follow(ctx, job, []*client.Output{out, errs}, notice.observe)
 	switch {
 	case inputFault(ctx) != nil && err != nil:
 		return withoutInput(cmd.Context(), job, inputFault(ctx))
@@ -122,20 +118,20 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	case err != nil:
 		return fmt.Errorf("job %s was accepted, and following it ended early: %w; 'pigeon logs -f %s' follows it", job.ID, err, job.ID)
 	}
-	return cmp.Or(ranTo(ctx, job, &s, out.missing+errs.missing, cmp.Or(out.why, errs.why), cmd.ErrOrStderr()), collect(ctx, &collection{job, 1, to, r.Stage}, cmd.ErrOrStderr()))
+	return cmp.Or(ranTo(ctx, job, &s, out.Missing+errs.Missing, cmp.Or(out.Why, errs.Why), cmd.ErrOrStderr()), collect(ctx, &collection{job, 1, to, r.Stage}, cmd.ErrOrStderr()))
 }
 
 // notSubmitted returns the error of a submission as the end of this program. A job whose user has
 // interrupted it before an answer may have been accepted all the same: unanswered ends the program
 // then.
-func notSubmitted(ctx context.Context, w io.Writer, err error, unanswered func(*frontends.AnswerError) error) error {
-	lost, sent := errors.AsType[*frontends.AnswerError](err)
+func notSubmitted(ctx context.Context, w io.Writer, err error, unanswered func(*client.AnswerError) error) error {
+	lost, sent := errors.AsType[*client.AnswerError](err)
 	switch {
 	case ctx.Err() == nil:
 		return err
 	case sent:
 		return unanswered(lost)
-	case errors.Is(err, context.Canceled), hasProblem(err, api.NotReady, api.Busy): // in a call, or between two
+	case errors.Is(err, context.Canceled), client.HasProblem(err, api.NotReady, api.Busy): // in a call, or between two
 		fmt.Fprintln(w, "interrupted; nothing was submitted")
 		return cli.SilentError{Code: cli.ExitInterrupted}
 	}
@@ -144,7 +140,7 @@ func notSubmitted(ctx context.Context, w io.Writer, err error, unanswered func(*
 
 // cancelUnanswered cancels a job that a frontend may have accepted or may still accept, and returns
 // the exit status as an error.
-func cancelUnanswered(ctx context.Context, w io.Writer, c *frontends.Client, lost *frontends.AnswerError) error {
+func cancelUnanswered(ctx context.Context, w io.Writer, c *client.Client, lost *client.AnswerError) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
 	for unknown := false; ; unknown = true {
@@ -159,7 +155,7 @@ func cancelUnanswered(ctx context.Context, w io.Writer, c *frontends.Client, los
 		case err == nil:
 			fmt.Fprintf(w, "interrupted; job %s had ended before: %s\n", lost.Job, s.State)
 			return cli.SilentError{Code: cli.ExitInterrupted}
-		case !hasProblem(err, api.NotFound):
+		case !client.HasProblem(err, api.NotFound):
 			return fmt.Errorf("interrupted, and job %s, which frontend %s may have accepted, could not be cancelled: %w; 'pigeon cancel %s' tries again", lost.Job, lost.Frontend, err, lost.Job)
 		}
 		delay.For(ctx, longestInputPause) // it may arrive after the order to cancel it
@@ -168,9 +164,9 @@ func cancelUnanswered(ctx context.Context, w io.Writer, c *frontends.Client, los
 
 // cancelAt cancels a job at the frontend that may have accepted it. At others its key may be that of
 // another job.
-func cancelAt(ctx context.Context, c *frontends.Client, lost *frontends.AnswerError) (s api.Status, err error) {
+func cancelAt(ctx context.Context, c *client.Client, lost *client.AnswerError) (s api.Status, err error) {
 	var answer error
-	_, err = c.Of(ctx, lost.Job, func(ctx context.Context, f *frontends.Frontend) error {
+	_, err = c.Of(ctx, lost.Job, func(ctx context.Context, f *client.Frontend) error {
 		if f.Address != lost.Frontend {
 			return &api.Error{Problem: api.NotFound, What: "the job was not sent there", Subject: "frontend " + f.Address, Address: lost.Frontend}
 		}
@@ -182,7 +178,7 @@ func cancelAt(ctx context.Context, c *frontends.Client, lost *frontends.AnswerEr
 
 // ranTo returns the end of a job that was run, of whose output bytes are missing, as the end of this
 // program.
-func ranTo(ctx context.Context, job *frontends.Job, s *api.Status, missing int64, why string, errs io.Writer) error {
+func ranTo(ctx context.Context, job *client.Job, s *api.Status, missing int64, why string, errs io.Writer) error {
 	switch {
 	case s.State == api.StateCompleted:
 		return incomplete(job.ID, missing, why)
@@ -210,64 +206,4 @@ func incomplete(job string, missing int64, why string) error {
 		next = "have the program write to a file of its own, or raise output_limit of the node monitors"
 	}
 	return fmt.Errorf("job %s completed, and %d bytes of its output are missing: %s; %s", job, missing, why, next)
-}
-
-// follow copies what a job's task writes until the job has ended and all of it
-// has been copied, and returns the job's last state. observe, if there is one, is called with each
-// state before.
-func follow(ctx context.Context, job *frontends.Job, outputs []*taskOutput, observe func(context.Context, *frontends.Job, *api.Status)) (api.Status, error) {
-	for {
-		s, err := job.WaitFor(ctx, fetchEvery)
-		if err != nil {
-			return s, err
-		}
-		if observe != nil {
-			observe(ctx, job, &s)
-		}
-		for _, t := range outputs {
-			must := s.State.Ended() && t.hasOutput(ctx, job, s.State)
-			err := t.copyNew(ctx, job, must)
-			if _, here := errors.AsType[unwritten](err); here {
-				return s, err
-			}
-			if err != nil && (must || !hasProblem(err, api.NotReady, api.NotFound)) {
-				return s, fmt.Errorf("its output could not be read: %w", err)
-			}
-		}
-		if s.State.Ended() {
-			return s, nil
-		}
-	}
-}
-
-// hasOutput reports whether the task of a job that has ended must have output, which may be empty: it
-// completed, or a part was copied, or its program failed. A task that did not complete may never
-// have started.
-func (t *taskOutput) hasOutput(ctx context.Context, job *frontends.Job, s api.State) bool {
-	switch {
-	case s == api.StateCancelled: // where it ran may not be known any more
-		return false
-	case s == api.StateCompleted, t.current != 0, t.offset > 0:
-		return true
-	}
-	e, err := job.Explain(ctx)
-	if err != nil {
-		return false
-	}
-	for i := range e.Tasks {
-		if e.Tasks[i].Task == t.task {
-			return e.Tasks[i].Exit > 0 && e.Tasks[i].Seconds > 0 // 126 and 127 of one that never began have none
-		}
-	}
-	return false
-}
-
-func hasProblem(err error, kinds ...api.Problem) bool {
-	e, ok := errors.AsType[*api.Error](err)
-	for _, k := range kinds {
-		if ok && e.Problem == k {
-			return true
-		}
-	}
-	return false
 }

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/delay"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -23,7 +23,7 @@ const (
 	shortestInputPause, longestInputPause = 10 * time.Millisecond, 250 * time.Millisecond
 )
 
-// inputTaker takes the standard input of a job; it is a [frontends.Job].
+// inputTaker takes the standard input of a job; it is a [client.Job].
 type inputTaker interface {
 	Input(ctx context.Context, attempt int, node string, piece wire.Input) (wire.InputReply, error)
 }
@@ -54,7 +54,7 @@ func (e *inputError) Unwrap() error { return e.cause }
 
 // forwardInput gives standard input to a job until stop is called. The context that it returns
 // ends with an *inputError as its cause when that cannot be done.
-func forwardInput(ctx context.Context, job *frontends.Job, in stdinSource) (_ context.Context, stop func()) {
+func forwardInput(ctx context.Context, job *client.Job, in stdinSource) (_ context.Context, stop func()) {
 	if in == nil {
 		return ctx, func() {}
 	}
@@ -84,7 +84,7 @@ func inputFault(ctx context.Context) error {
 }
 
 // withoutInput cancels a job whose input could not be given, and returns the error.
-func withoutInput(ctx context.Context, job *frontends.Job, why error) error {
+func withoutInput(ctx context.Context, job *client.Job, why error) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
 	if _, err := job.Cancel(ctx); err != nil {
@@ -148,5 +148,5 @@ func (f *inputForwarder) give(ctx context.Context, piece wire.Input) error {
 }
 
 func isRefusedInput(err error) bool {
-	return isAnswer(err) && hasProblem(err, api.Invalid, api.Denied, api.Internal)
+	return isAnswer(err) && client.HasProblem(err, api.Invalid, api.Denied, api.Internal)
 }

@@ -15,9 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -138,13 +138,13 @@ func TestRunInterruptedWithoutAJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		stop := servertest.Run(t, s)
-		c, err := frontends.New(frontends.Options{Addresses: []string{"a:1"}, Timeout: time.Second, Retry: time.Minute, Dial: pipes.Dial})
+		c, err := client.New(client.Options{Addresses: []string{"a:1"}, Timeout: time.Second, Retry: time.Minute, Dial: pipes.Dial})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var errs bytes.Buffer
 		began := time.Now()
-		err = cancelUnanswered(t.Context(), &errs, c, &frontends.AnswerError{Job: "k", Frontend: "a:1"})
+		err = cancelUnanswered(t.Context(), &errs, c, &client.AnswerError{Job: "k", Frontend: "a:1"})
 		if end, ok := errors.AsType[cli.SilentError](err); !ok || end.Code != cli.ExitInterrupted || time.Since(began) != cancelTime || errs.String() != "interrupted; frontend a:1 has not accepted job k\n" {
 			t.Errorf("%v after %v: %s", err, time.Since(began), errs.String())
 		}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 )
@@ -95,7 +95,7 @@ func reachable(groups []api.GroupOwners) error {
 func (c *clusterClient) shares(ctx context.Context) (groups []api.GroupOwners, page sharesPage, err error) {
 	page.Owners, page.Problems, page.Quotas = []api.OwnerShare{}, []string{}, []api.OwnerQuotas{}
 	// The first answer is waited for; then each frontend is asked once, because each has quotas.
-	if err := c.Any(ctx, func(ctx context.Context, f *frontends.Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
+	if err := c.Any(ctx, func(ctx context.Context, f *client.Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
 		return nil, page, err
 	}
 	var problems []error

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 	"github.com/spf13/cobra"
 )
@@ -174,7 +174,7 @@ func (s *shownStatus) list() (list []api.Status, err error) {
 	if len(s.jobs) > 0 {
 		return list, err
 	}
-	err = s.c.Each(ctx, func(f *frontends.Frontend) error {
+	err = s.c.Each(ctx, func(f *client.Frontend) error {
 		some, failed := listOf(ctx, s.c, f, &s.which)
 		list = append(list, some...)
 		return failed
@@ -187,7 +187,7 @@ func (s *shownStatus) list() (list []api.Status, err error) {
 
 // listOf returns the newest selected jobs of a frontend, page by page. One of an earlier version
 // does not select, so what it sends is looked at again.
-func listOf(ctx context.Context, c *clusterClient, f *frontends.Frontend, which *selection) (list []api.Status, err error) {
+func listOf(ctx context.Context, c *clusterClient, f *client.Frontend, which *selection) (list []api.Status, err error) {
 	most := min(which.limit, wire.MaxPage)
 	for after := ""; len(list) < which.limit; {
 		call, cancel := c.withTimeout(ctx)

@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -45,12 +45,12 @@ func (s *shownStatus) drawJob(out io.Writer, j *api.Status, screen cli.Terminal)
 }
 
 // explained returns what its frontend tells of a job, nil for one of others that may not be seen.
-func (s *shownStatus) explained(job string) (e *api.Explanation, at *frontends.Frontend, err error) {
-	at, err = s.c.Of(s.cmd.Context(), job, func(ctx context.Context, f *frontends.Frontend) (err error) {
+func (s *shownStatus) explained(job string) (e *api.Explanation, at *client.Frontend, err error) {
+	at, err = s.c.Of(s.cmd.Context(), job, func(ctx context.Context, f *client.Frontend) (err error) {
 		e, err = f.Explain(ctx, job)
 		return err
 	})
-	if hasProblem(err, api.Denied) {
+	if client.HasProblem(err, api.Denied) {
 		return nil, nil, nil
 	}
 	return e, at, err
@@ -76,7 +76,7 @@ func (s *shownStatus) writeJobs(out io.Writer, list []api.Status) (err error) {
 }
 
 // printTail prints the end of what an attempt wrote to standard error, if there is any.
-func (s *shownStatus) printTail(out io.Writer, f *frontends.Frontend, job string, t *api.TaskStatus) {
+func (s *shownStatus) printTail(out io.Writer, f *client.Frontend, job string, t *api.TaskStatus) {
 	r := wire.LogRequest{Job: job, Task: t.Task, Attempt: t.Attempt, Stream: "stderr", Limit: 1}
 	ctx, cancel := s.c.withTimeout(s.cmd.Context())
 	defer cancel()

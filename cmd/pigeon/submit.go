@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -246,7 +246,7 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output cli.OutputFormat, files taskFiles) error {
 	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
 	if err != nil {
-		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *frontends.AnswerError) error {
+		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *client.AnswerError) error {
 			_ = cli.PrintTo(cmd.ErrOrStderr(), "interrupted; %v\n", lost)
 			return cli.SilentError{Code: cli.ExitInterrupted}
 		})
@@ -305,7 +305,7 @@ func sayKnown(w io.Writer, id string) {
 
 // waitAndPrint waits for a job, with its progress on w; one that did not complete is exit status
 // 1.
-func waitAndPrint(ctx context.Context, job *frontends.Job, w io.Writer, report func(api.Status) error) error {
+func waitAndPrint(ctx context.Context, job *client.Job, w io.Writer, report func(api.Status) error) error {
 	s, err := waitWithProgress(ctx, job, w)
 	if err != nil {
 		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", job.ID, err)

@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 // taskFiles are the files of submit --output, one for each task: a pattern such as out_%a.txt, ""
@@ -82,7 +82,7 @@ func (o taskFiles) of(job string, array api.Array, task int) string {
 }
 
 // collect writes what the tasks of a job that has ended wrote to standard output.
-func (o taskFiles) collect(ctx context.Context, job *frontends.Job, array api.Array, s *api.Status, errs io.Writer) error {
+func (o taskFiles) collect(ctx context.Context, job *client.Job, array api.Array, s *api.Status, errs io.Writer) error {
 	if o == "" {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (o taskFiles) collect(ctx context.Context, job *frontends.Job, array api.Ar
 		case err != nil && ctx.Err() != nil:
 			fmt.Fprintf(errs, "interrupted; the outputs of job %s are not complete\n", job.ID)
 			return cli.SilentError{Code: cli.ExitInterrupted}
-		case hasProblem(err, api.NotFound, api.NotReady):
+		case client.HasProblem(err, api.NotFound, api.NotReady):
 			without++
 		case err != nil:
 			fmt.Fprintf(errs, "pigeon: the output of task %d of job %s: %v\n", task, job.ID, err)
@@ -109,7 +109,7 @@ func (o taskFiles) collect(ctx context.Context, job *frontends.Job, array api.Ar
 	return nil
 }
 
-func (o taskFiles) write(ctx context.Context, job *frontends.Job, array api.Array, task int, must bool, errs io.Writer) (err error) {
+func (o taskFiles) write(ctx context.Context, job *client.Job, array api.Array, task int, must bool, errs io.Writer) (err error) {
 	path := o.of(job.ID, array, task)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // as mkdir does
 		return err
@@ -118,8 +118,8 @@ func (o taskFiles) write(ctx context.Context, job *frontends.Job, array api.Arra
 	if err != nil {
 		return err
 	}
-	t := &taskOutput{job: job.ID, task: task, stream: "stdout", write: copyTo(f), skip: sayMissing(errs)}
-	return errors.Join(t.copyNew(ctx, job, must), f.Close())
+	t := &client.Output{Job: job.ID, Task: task, Stream: "stdout", Write: copyTo(f), Skip: sayMissing(errs)}
+	return errors.Join(t.Copy(ctx, job, must), f.Close())
 }
 
 // mostFollowed bounds the tasks whose outputs are followed at a time: each is asked for ten times a
@@ -165,36 +165,36 @@ const mostHeld = 64 << 10
 
 // prefixed returns a function that writes what tasks have written line by line, each with the number
 // of its task before it, and one that writes the line of a task that has no end.
-func prefixed(w io.Writer) (write func(*taskOutput, []byte) error, flush func(*taskOutput) error) {
+func prefixed(w io.Writer) (write func(*client.Output, []byte) error, flush func(*client.Output) error) {
 	held := map[int][]byte{}
 	line := func(task int, text []byte) error {
 		_, err := fmt.Fprintf(w, "%d: %s\n", task, bytes.TrimSuffix(text, []byte("\n")))
 		return err
 	}
-	write = func(t *taskOutput, data []byte) error {
-		text := append(held[t.task], data...)
+	write = func(t *client.Output, data []byte) error {
+		text := append(held[t.Task], data...)
 		for {
 			end := bytes.IndexByte(text, '\n') + 1
 			if end == 0 && len(text) <= mostHeld {
-				held[t.task] = text
+				held[t.Task] = text
 				return nil
 			}
 			if end == 0 {
 				end = len(text)
 			}
-			if err := line(t.task, text[:end]); err != nil {
+			if err := line(t.Task, text[:end]); err != nil {
 				return err
 			}
 			text = text[end:]
 		}
 	}
-	flush = func(t *taskOutput) error {
-		text := held[t.task]
-		delete(held, t.task)
+	flush = func(t *client.Output) error {
+		text := held[t.Task]
+		delete(held, t.Task)
 		if len(text) == 0 {
 			return nil
 		}
-		return line(t.task, text)
+		return line(t.Task, text)
 	}
 	return write, flush
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -77,9 +78,9 @@ func TestTaskFileNames(t *testing.T) {
 func TestPrefixedLines(t *testing.T) {
 	var out bytes.Buffer
 	write, flush := prefixed(&out)
-	a, b := &taskOutput{task: 1}, &taskOutput{task: 2}
+	a, b := &client.Output{Task: 1}, &client.Output{Task: 2}
 	for _, p := range []struct {
-		of   *taskOutput
+		of   *client.Output
 		text string
 	}{{a, "one\ntw"}, {b, "other\n"}, {a, "o\n\nthree"}, {b, strings.Repeat("x", mostHeld+1)}} {
 		if err := write(p.of, []byte(p.text)); err != nil {

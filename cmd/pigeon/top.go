@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/textcolumns"
 	"github.com/spf13/cobra"
@@ -146,7 +146,7 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 		return nil, err
 	}
 	groups, shares, err := c.shares(ctx)
-	if err != nil && !hasProblem(err, api.Denied) { // without the right to see shares, all else is shown
+	if err != nil && !client.HasProblem(err, api.Denied) { // without the right to see shares, all else is shown
 		return nil, err
 	}
 	jobs, missing := c.topJobs(ctx)
@@ -171,7 +171,7 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 // topJobs returns the unfinished jobs of the frontends that answer, and what went wrong at others.
 func (c *clusterClient) topJobs(ctx context.Context) ([]topJob, error) {
 	var found []api.Status
-	err := c.Each(ctx, func(f *frontends.Frontend) error {
+	err := c.Each(ctx, func(f *client.Frontend) error {
 		room := mostTopJobs
 		for _, states := range [][]string{{string(api.StateRunning)}, {string(api.StateQueued), string(api.StateHeld)}} {
 			if room == 0 {

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/spf13/cobra"
 )
@@ -37,7 +37,7 @@ What each role may do is in docs/security.md.`,
 	addClientFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asking(cmd, func(c *clusterClient) error {
-			return c.Each(cmd.Context(), func(f *frontends.Frontend) error {
+			return c.Each(cmd.Context(), func(f *client.Frontend) error {
 				p, err := c.whoAmI(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -49,7 +49,7 @@ What each role may do is in docs/security.md.`,
 	return cmd
 }
 
-func (c *clusterClient) whoAmI(ctx context.Context, f *frontends.Frontend) (identity.Principal, error) {
+func (c *clusterClient) whoAmI(ctx context.Context, f *client.Frontend) (identity.Principal, error) {
 	call, cancel := c.withTimeout(ctx)
 	defer cancel()
 	return f.WhoAmI(call)

@@ -12,10 +12,10 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/bench/spark/sparkreplay"
+	"github.com/pigeon-sched/pigeon/client"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
 	"github.com/pigeon-sched/pigeon/internal/workload"
@@ -169,7 +169,7 @@ func (s *sparkReplayFlags) instances() (n int, ok bool) {
 
 // nodesUp counts the live nodes, each of which has an executor of every driver.
 func nodesUp(ctx context.Context, addresses []string) (up int, err error) {
-	c, err := frontends.New(frontends.Options{Addresses: addresses, Timeout: 10 * time.Second})
+	c, err := client.New(client.Options{Addresses: addresses, Timeout: 10 * time.Second})
 	if err != nil {
 		return 0, err
 	}

@@ -1,10 +1,11 @@
-package frontends
+package client
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -26,17 +27,25 @@ type submission struct {
 	sentName string    // the name of that frontend
 }
 
-// Submit submits a job, which must have a key. made is set if the key was made for this
-// submission, so that no other program can have used it. duplicate means that the job was
-// known before. When ctx ends or the time is up after a frontend may have accepted the job,
-// the error is an [AnswerError]. A job that starts after others is submitted where the
-// first of them is.
-func (c *Client) Submit(ctx context.Context, r *api.Request, made bool) (j *Job, duplicate bool, err error) {
-	return c.SubmitWithFiles(ctx, r, made, nil)
+// Submit submits a job. Without a key it gets one of its own; with a key that the cluster knows, it is that
+// job, and duplicate is set. When ctx ends or the time is up after a frontend may have accepted the
+// job, the error is an [AnswerError], which names it. A job that starts after others is submitted
+// where the first of them is.
+func (c *Client) Submit(ctx context.Context, r *Request) (j *Job, duplicate bool, err error) {
+	own := *r
+	made := own.Key == ""
+	if made {
+		own.Key = ulid.Make().String()
+	}
+	if err := own.Validate(); err != nil {
+		return nil, false, err
+	}
+	return c.SubmitWithFiles(ctx, &own, made, nil)
 }
 
-// SubmitWithFiles is Submit of a job with staged files, whose contents are sent to the frontend
-// before. files has the path of each content on this machine, by its SHA-256.
+// SubmitWithFiles is Submit of a valid job that has a key, with staged files, whose contents are sent to
+// the frontend before. made is set if the key was made for this submission, so that no other program can
+// have used it. files has the path of each content on this machine, by its SHA-256.
 func (c *Client) SubmitWithFiles(ctx context.Context, r *api.Request, made bool, files map[string]string) (j *Job, duplicate bool, err error) {
 	s := &submission{c: c, r: r, made: made, home: c.first(r.Key), files: files}
 	if len(r.After) > 0 {

@@ -1,4 +1,7 @@
-// Package frontends is the connection of a client to the frontends of one cluster, which
+// Package client is Pigeon's client for Go: it submits jobs, waits for them, follows what their tasks
+// write, explains why they wait, and cancels them. The commands of pigeon use it.
+//
+// A [Client] is the connection to the frontends of one cluster, which
 // outlives each of them. A call whose frontend dies or does not answer is repeated at the
 // same frontend, which may restart, and at the others, one of which may have taken its name
 // over, until a deadline.
@@ -12,4 +15,4 @@
 //     once.
 //   - A standby refuses and names the leader; a frontend that knows where the job is names that
 //     address. The client follows both.
-package frontends
+package client

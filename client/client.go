@@ -1,4 +1,4 @@
-package frontends
+package client
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func New(o Options) (*Client, error) {
 		}
 	}
 	if len(c.known) == 0 {
-		return nil, errors.New("frontends: no address is given")
+		return nil, errors.New("client: no address is given")
 	}
 	return c, nil
 }

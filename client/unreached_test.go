@@ -1,4 +1,4 @@
-package frontends_test
+package client_test
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/frontends"
+	"github.com/pigeon-sched/pigeon/client"
 )
 
 // Where no frontend has ever answered, the user waits once, however many calls a verb makes.
@@ -16,11 +16,11 @@ func TestOneWaitForAWrongAddress(t *testing.T) {
 		c, said := w.client("dead:1")
 		began := time.Now()
 		for range 3 {
-			if err := c.Any(t.Context(), func(ctx context.Context, f *frontends.Frontend) error { _, err := f.Status(ctx, "k"); return err }); err == nil {
+			if err := c.Any(t.Context(), func(ctx context.Context, f *client.Frontend) error { _, err := f.Status(ctx, "k"); return err }); err == nil {
 				t.Error("an answer")
 			}
 		}
-		if took := time.Since(began); took < frontends.ShortRetry || took > frontends.ShortRetry+time.Second {
+		if took := time.Since(began); took < client.ShortRetry || took > client.ShortRetry+time.Second {
 			t.Errorf("three calls took %v", took)
 		}
 		if n := len(said.all()); n != 1 {
@@ -28,7 +28,7 @@ func TestOneWaitForAWrongAddress(t *testing.T) {
 		}
 		time.Sleep(time.Second) // the pause after an attempt to connect
 		w.start("dead:1", &process{journal: newJournal("f0")})
-		if err := c.Any(t.Context(), func(ctx context.Context, f *frontends.Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
+		if err := c.Any(t.Context(), func(ctx context.Context, f *client.Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {
 			t.Errorf("after its start: %v", err)
 		}
 	})

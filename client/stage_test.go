@@ -1,4 +1,4 @@
-package frontends_test
+package client_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package frontends_test
+package client_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 )
 
 // A frontend whose machine hangs is left after three seconds for the one that has taken its
@@ -116,7 +116,7 @@ func TestEachFrontendIsAsked(t *testing.T) {
 		w.start("s:1", &process{journal: newJournal("f0"), standby: true, leader: "a:1"})
 		c, _ := w.client("s:1", "a:1", "dead:1")
 		var asked []string
-		err := c.Each(t.Context(), func(f *frontends.Frontend) error {
+		err := c.Each(t.Context(), func(f *client.Frontend) error {
 			_, err := f.Status(t.Context(), "k")
 			if e, ok := errors.AsType[*api.Error](err); ok && e.Problem == api.NotFound {
 				asked = append(asked, f.Address)
@@ -141,7 +141,7 @@ func TestEachWithAFrontendThatHangs(t *testing.T) {
 		for range 2 { // such as top, again and again
 			var asked []string
 			began := time.Now()
-			err := c.Each(t.Context(), func(f *frontends.Frontend) error {
+			err := c.Each(t.Context(), func(f *client.Frontend) error {
 				asked = append(asked, f.Address)
 				return nil
 			})
@@ -213,7 +213,7 @@ func TestCallsThatWaitTogetherSaySoOnce(t *testing.T) {
 		f0.accept("0")
 		w.start("a:1", &process{journal: f0})
 		c, said := w.client("a:1")
-		var jobs [3]*frontends.Job // one caller uses each
+		var jobs [3]*client.Job // one caller uses each
 		for i := range jobs {
 			var err error
 			if jobs[i], _, err = c.Find(t.Context(), "0"); err != nil {

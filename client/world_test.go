@@ -1,4 +1,4 @@
-package frontends_test
+package client_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/frontends"
 	"github.com/pigeon-sched/pigeon/thrift/server"
 	"github.com/pigeon-sched/pigeon/thrift/server/servertest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -138,10 +138,10 @@ func (l *lines) all() []string {
 	return l.list
 }
 
-func (w *world) client(addresses ...string) (*frontends.Client, *lines) {
+func (w *world) client(addresses ...string) (*client.Client, *lines) {
 	w.t.Helper()
 	said := &lines{}
-	c, err := frontends.New(frontends.Options{Addresses: addresses, Timeout: 10 * time.Second, Retry: time.Minute, Say: said.say, Dial: w.dial})
+	c, err := client.New(client.Options{Addresses: addresses, Timeout: 10 * time.Second, Retry: time.Minute, Say: said.say, Dial: w.dial})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package frontends
+package client
 
 import (
 	"context"
