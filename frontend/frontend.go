@@ -218,7 +218,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	if err := f.openStaging(); err != nil {
 		return err
 	}
-	j, rep, err := journal.Open(folder, journal.Options{Frontend: f.cfg.ID, FS: f.cfg.journalDisk(), Replica: r, Life: f.begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log}, f.restore)
+	j, rep, err := journal.Open(folder, journal.Options{Frontend: f.cfg.ID, FS: f.cfg.journalDisk(), Replica: r, Life: f.begin, NoSync: f.cfg.NoSync, Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Logger: f.log, Damaged: f.fail}, f.restore)
 	if err != nil {
 		return err
 	}

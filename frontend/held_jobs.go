@@ -150,7 +150,7 @@ func (o *owner) restoreHeld(j *jobs.Job, events []journal.Record) bool {
 }
 
 // resumeHeld applies, after a restart, the ends of the jobs for which held ones wait. A job that
-// is not known any more, or of which what is kept is damaged, has ended in an unknown way.
+// is not known any more has ended in an unknown way.
 func (o *owner) resumeHeld(j *journal.Journal) error {
 	for _, id := range o.after.Awaited() {
 		if known := o.jobs.Known(id); known != nil {
@@ -161,7 +161,7 @@ func (o *owner) resumeHeld(j *journal.Journal) error {
 		}
 		s := stateForgotten
 		known, err := j.Lookup(id)
-		if err != nil && !journal.IsDamagedJob(err) {
+		if err != nil {
 			return err
 		}
 		if known.Ended != nil {

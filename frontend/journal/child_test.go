@@ -38,6 +38,8 @@ func child(mode, dir string) error {
 		return childHold(dir)
 	case "open full":
 		return childOpenFull(dir)
+	case "merge":
+		return childMerge(dir)
 	case "faults":
 		return childFaults(dir)
 	default:

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"sync"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
@@ -29,7 +28,6 @@ type committer struct {
 	gathered <-chan time.Time // when the ends of tasks that are gathered now are due; nil when none are
 	witness  *witness
 	sweep    sweep
-	readers  sync.Locker // held while a repair hides what is kept of ended jobs
 
 	savedAge int64 // of the journal
 
@@ -60,8 +58,6 @@ func (c *committer) run() {
 		case <-c.queue.wake:
 		case <-c.gathered:
 			c.gathered, due = nil, true
-		case m := <-c.sweep.jobs.met:
-			c.mend(m)
 		case <-settle:
 			settle = nil
 			if err := c.witness.settle(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -511,83 +510,147 @@ func TestDamageFoundLater(t *testing.T) {
 	}
 }
 
-// TestDamagedEndedJobs: a journal in which only ended jobs are damaged opens with its unfinished jobs,
-// says once what it could not read, shows the other ended jobs, and forgets all of them later: their keys
-// may be used again.
-func TestDamagedEndedJobs(t *testing.T) {
-	dir, clock := t.TempDir(), newClock()
-	var log bytes.Buffer
-	o := Options{Retention: time.Hour, Now: clock.Now, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	j, _, _ := open(t, dir, o)
-	const jobs = 200
+// smallTables makes the store write and merge tables often.
+func smallTables(dir string, lock *store.DirLock, o store.Options) (backing, error) {
+	o.MemtableBytes = 128 << 10
+	return openDisk(dir, lock, o)
+}
+
+// endJobs accepts and ends jobs whose results cannot be compressed.
+func endJobs(t *testing.T, j *Journal, name string, jobs, size int, now time.Time) {
+	t.Helper()
 	for i := range jobs {
-		key := fmt.Sprint("ended-", i)
-		end := jobEnd(key, clock.Now())
-		end.Ended.Results = make([]byte, 4000)
-		for k := range end.Ended.Results {
-			end.Ended.Results[k] = byte(rand.Uint32()) // is not compressed
-		}
+		key := fmt.Sprint(name, "-", i)
+		end := jobEnd(key, now)
+		end.Ended.Results = noise(size)
 		must(t, appendWait(j, accept(key, 1), end))
 	}
+}
+
+// noise returns bytes that cannot be compressed.
+func noise(size int) []byte {
+	b := make([]byte, size)
+	for i := range b {
+		b[i] = byte(rand.Uint32())
+	}
+	return b
+}
+
+// flip changes bytes of every table of a closed journal that has more than that many bytes: at these parts in
+// a hundred of the table.
+func flip(t *testing.T, dir string, larger int, at ...int) {
+	t.Helper()
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	must(t, err)
+	flipped := false
+	for _, table := range tables {
+		data, err := os.ReadFile(table)
+		must(t, err)
+		if len(data) > larger {
+			for _, percent := range at {
+				data[len(data)*percent/100] ^= 1
+			}
+			must(t, os.WriteFile(table, data, 0o600))
+			flipped = true
+		}
+	}
+	if !flipped {
+		t.Fatal("no table is as large")
+	}
+}
+
+// damagedEndedJobs makes a journal with ended jobs, some of them damaged, and an unfinished one.
+func damagedEndedJobs(t *testing.T, clock *clock, jobs int) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	o := Options{Retention: time.Hour, Now: clock.Now}
+	j, _, _ := open(t, dir, o)
+	endJobs(t, j, "ended", jobs, 4000, clock.Now())
 	must(t, appendWait(j, accept("unfinished", 3)))
 	for range 2 { // the second opening writes what is in the log to a table
 		must(t, j.Close())
 		j, _, _ = open(t, dir, o)
 	}
 	must(t, j.Close())
-	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
-	must(t, err)
-	for _, table := range tables {
-		data, err := os.ReadFile(table)
-		must(t, err)
-		if len(data) > jobs*4000 {
-			data[2000] ^= 1 // its first block, which has ended jobs
-			must(t, os.WriteFile(table, data, 0o600))
+	flip(t, dir, jobs*4000, 1, 30, 31, 75)
+	return dir
+}
+
+// closeDamaged checks that damage has broken a journal, and closes its store, which is whole enough for that.
+func closeDamaged(t *testing.T, j *Journal, err error) *api.Error {
+	t.Helper()
+	e := fourParts(t, err)
+	if !strings.Contains(e.What, "damaged") || strings.Contains(e.What, "\n") || !strings.Contains(e.Next, "backup") || !strings.Contains(e.Next, "mv "+j.dir) {
+		t.Errorf("the error is %v", e)
+	}
+	for what, got := range map[string]error{"broken": j.Err(), "an append": appendWait(j, accept("more", 1)), "closing": j.Close()} {
+		if got == nil || got.Error() != err.Error() {
+			t.Errorf("%s: %v", what, got)
 		}
 	}
-	j, rep, got := open(t, dir, o)
-	if rep.Jobs != 1 || !slices.Equal(got.keys(), []string{"unfinished"}) {
-		t.Errorf("it has %v, %v", rep, got.keys())
-	}
-	shown := 0
-	must(t, j.LastEnded(1000, func(*Ended, time.Duration) { shown++ }))
-	if shown == 0 || shown >= jobs {
-		t.Errorf("%d of %d ended jobs are shown, and some of them are damaged", shown, jobs)
-	}
-	unreadable := func() (n int) {
-		for i := range jobs {
-			if _, err := j.Lookup(jobID(fmt.Sprint("ended-", i))); err != nil {
-				if e := fourParts(t, err); strings.Contains(e.Error(), dir) || !strings.Contains(e.Next, "another key") {
-					t.Errorf("a user is told %v", err)
-				}
-				n++
+	<-j.commit.stopped
+	must(t, errors.Join(j.store.Close(), j.commit.witness.close(), j.lock.release()))
+	return e
+}
+
+// TestDamagedEndedJobs: a journal in which ended jobs are damaged opens as long as it does not read them. Whatever
+// does breaks it: nothing more is accepted, and the error names the file and the jobs that are not lost.
+func TestDamagedEndedJobs(t *testing.T) {
+	const jobs = 200
+	for name, read := range map[string]func(j *Journal, c *clock) error{
+		"the jobs that ended last": func(j *Journal, _ *clock) error { return j.LastEnded(1000, func(*Ended, time.Duration) {}) },
+		"a look-up": func(j *Journal, _ *clock) (err error) {
+			for i := 0; i < jobs && err == nil; i++ {
+				_, err = j.Lookup(jobID(fmt.Sprint("ended-", i)))
 			}
-		}
-		return n
-	}
-	if n := unreadable(); n == 0 || n != jobs-shown {
-		t.Errorf("%d ended jobs cannot be looked up, and %d of %d are shown", n, shown, jobs)
-	}
-	forgets(t, j, clock)
-	if n := unreadable(); n > 0 {
-		t.Errorf("%d ended jobs cannot be looked up after the retention", n)
-	}
-	must(t, j.Close())
-	if n := strings.Count(log.String(), "journal keeps of ended jobs is damaged"); n != 1 {
-		t.Errorf("the damage is logged %d times: %s", n, log.String())
+			return err
+		},
+		"the end of the retention": func(j *Journal, c *clock) error {
+			c.advance(time.Hour + time.Second)
+			return appendWait(j, taskEnd("unfinished", 1))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := newClock()
+			dir := damagedEndedJobs(t, clock, jobs)
+			j, rep, got := open(t, dir, Options{Retention: time.Hour, Now: clock.Now})
+			if rep.Jobs != 1 || !slices.Equal(got.keys(), []string{"unfinished"}) {
+				t.Errorf("it has %v, %v", rep, got.keys())
+			}
+			e := closeDamaged(t, j, read(j, clock))
+			if !strings.Contains(e.Subject, ".sst") || !strings.Contains(e.What, "the ended job ") || !strings.Contains(e.Next, `"unfinished"`) {
+				t.Errorf("the error is %v", e)
+			}
+		})
 	}
 }
 
-// forgets checks that a journal whose retention is an hour keeps no ended job after it, with the end of a task of
-// the job "unfinished" for each sweep.
-func forgets(t *testing.T, j *Journal, c *clock) {
-	t.Helper()
-	c.advance(time.Hour + time.Second)
-	for range 2 {
-		must(t, appendWait(j, taskEnd("unfinished", 1)))
-		c.advance(2 * sweepEvery)
+// TestDamagedTableIsNotMerged: where the store meets damage while it merges tables, the journal breaks. Its store
+// leaves goroutines behind, so a child process has it.
+func TestDamagedTableIsNotMerged(t *testing.T) {
+	dir := damagedEndedJobs(t, newClock(), 200)
+	cmd, out, _ := startChild(t, "merge", dir)
+	var text string
+	for out.Scan() {
+		text += out.Text()
 	}
-	if n := j.EndedJobs(); n != 0 {
-		t.Errorf("%d ended jobs are kept longer than the retention", n)
+	must(t, cmd.Wait())
+	for _, want := range []string{dir, ".sst: it is damaged", "while merging the tables", "mv " + dir, "pigeon status"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %s", want, text)
+		}
 	}
+}
+
+// childMerge ends jobs until the store merges a damaged table, and prints why the journal is broken.
+func childMerge(dir string) error {
+	j, _, _, err := tryOpen(dir, Options{openStore: smallTables})
+	for i := 0; i < 5000 && err == nil; i++ {
+		key := fmt.Sprint("later-", i)
+		end := jobEnd(key, time.Now())
+		end.Ended.Results = noise(4000)
+		err = appendWait(j, accept(key, 1), end)
+	}
+	fmt.Fprintln(os.Stdout, err)
+	return nil
 }

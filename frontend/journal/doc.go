@@ -72,11 +72,10 @@
 //     the process ends.
 //   - Something acknowledged is damaged or missing: Open refuses and names the
 //     file, the numbers of the batches and the jobs that can be read.
-//   - Only ended jobs are damaged: the journal opens, logs it, and leaves these jobs
-//     out. When the store cannot merge a table because of it, or their index cannot be
-//     read, the damaged parts are removed (repair.go); the keys of these jobs are still
-//     refused until their retention is over. A replicated journal makes its copy again
-//     at the next opening instead.
+//   - Damage is met at work, in what is kept of ended jobs or where the store merges
+//     its tables: the journal is broken for good, and the error names the file, the
+//     job if it is of one, and what to do. A replicated journal makes its copy again
+//     from the stream at the next opening.
 //   - Another process holds the folder: Open refuses and names it.
 //
 // docs/adr/0007-journal.md records why it is built on pebble, how it is laid out and

@@ -18,7 +18,6 @@ type endedAt struct {
 
 // LastEnded calls visit with the jobs that ended last, at most that many, in the order of
 // their ends, and with how long ago each has ended, by the time that the journal was open.
-// Those that are damaged are left out, and the log says so.
 func (j *Journal) LastEnded(most int, visit func(e *Ended, ago time.Duration)) error {
 	j.reading.RLock()
 	defer j.reading.RUnlock()
@@ -30,10 +29,8 @@ func (j *Journal) LastEnded(most int, visit func(e *Ended, ago time.Duration)) e
 	for span := int64(lastSpan); ; span *= 8 {
 		from := max(now-span, expired, 0)
 		var err error
-		if found, err = j.ended.since(from, most); j.ended.isDamage(err) {
-			break
-		} else if err != nil {
-			return folderErr(j.dir, "reading which jobs ended last", err)
+		if found, err = j.ended.since(from, most); err != nil {
+			return j.ended.fault("reading which jobs ended last", err)
 		}
 		if len(found) == most || from == max(expired, 0) {
 			break
@@ -41,14 +38,12 @@ func (j *Journal) LastEnded(most int, visit func(e *Ended, ago time.Duration)) e
 	}
 	for _, f := range found {
 		e, err := j.ended.read(f.job)
-		if j.ended.isDamage(err) {
-			continue
-		} else if err != nil {
-			return folderErr(j.dir, "reading the jobs that ended last", err)
+		if err != nil {
+			return j.ended.fault("reading the jobs that ended last", err)
 		}
 		if e != nil && max(e.At, 0) == f.at && !j.queue.isLive(f.job) {
-			if err := j.ended.readStopped(e); err != nil && !j.ended.isDamage(err) {
-				return folderErr(j.dir, "reading the jobs that ended last", err)
+			if err := j.ended.readStopped(e); err != nil {
+				return j.ended.fault("reading the jobs that ended last", err)
 			}
 			visit(e, time.Duration(now-e.At))
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 var (
@@ -36,15 +35,15 @@ func brokenErr(dir string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		next = "make room on the disk, then restart the frontend: everything acknowledged is read back"
 	}
-	if _, ok := errors.AsType[*store.DamageError](err); ok {
-		next = "restart the frontend: it names the damaged file and the jobs"
-	}
 	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: "its store failed: " + err.Error(),
 		Tried: "keeping records; none is acknowledged since", Next: next}
 }
 
 // folderErr is for a folder that cannot be used, or not all of it.
 func folderErr(dir, tried string, err error) error {
+	if e, ok := errors.AsType[*api.Error](err); ok { // why the journal is broken
+		return e
+	}
 	if _, ok := errors.AsType[*store.DamageError](err); ok {
 		e := damage(dir, err, nil)
 		e.Tried = tried
@@ -74,52 +73,41 @@ func lockedErr(dir, lock, holder string, err error) error {
 
 // damage turns an error of reading into the refusal of the journal.
 func damage(dir string, err error, jobs []string) *api.Error {
+	return damageOf(dir, err, nameSome(jobs))
+}
+
+func damageOf(dir string, err error, unfinished string) *api.Error {
 	file := ""
 	if d, ok := errors.AsType[*store.DamageError](err); ok {
 		file = d.File
 	}
 	what, _, _ := strings.Cut(err.Error(), "\n") // the store repeats itself on further lines
-	return damageErr(dir, file, what, jobs)
+	return damagedFile(dir, file, what, unfinished)
 }
 
 // damageErr is for bytes that were written whole and no longer are.
 func damageErr(dir, file, what string, lost []string) *api.Error {
+	return damagedFile(dir, file, what, nameSome(lost))
+}
+
+func damagedFile(dir, file, what, unfinished string) *api.Error {
 	if file == "" {
 		file = dir
 	}
 	return &api.Error{Problem: api.Internal, Subject: "journal file " + file, What: "it is damaged: " + what,
 		Tried: "reading the journal at the start; no record was changed",
 		Next: fmt.Sprintf("restore the folder from a backup, or move it away (mv %s %s.damaged) to start empty, which loses every unfinished job: %s",
-			dir, dir, nameSome(lost))}
+			dir, dir, unfinished)}
 }
 
 // damagedCopyErr is for a replicated journal of which this host's copy is damaged.
-func damagedCopyErr(dir string, err error) error {
-	what := err.Error()
+func damagedCopyErr(dir string, err error) *api.Error {
+	what, _, _ := strings.Cut(err.Error(), "\n")
 	if e, ok := errors.AsType[*api.Error](err); ok {
 		what = e.Subject + ": " + e.What
 	}
 	return &api.Error{Problem: api.Internal, Subject: "copy of the journal in " + dir, What: what, Tried: "reading the journal at the start; no record was changed",
 		Next: "start the frontend again: it makes the copy again from the stream, and nothing is lost"}
-}
-
-// damagedJobErr is for a user who names an ended job of which what is kept is damaged. The journal's other
-// jobs are not affected; the log says what to do about the file.
-func damagedJobErr(id sched.JobID) error {
-	return &damagedJobError{&api.Error{Problem: api.Internal, Subject: "ended job " + id.String(), What: "what the journal keeps of it is damaged",
-		Tried: "looking it up", Next: "submit other work under another key: this one is free again when the retention is over. The log of the frontend names the damaged file"}}
-}
-
-type damagedJobError struct{ error }
-
-// Unwrap returns what users are told.
-func (e *damagedJobError) Unwrap() error { return e.error }
-
-// IsDamagedJob reports whether Lookup has returned an error because what the journal keeps of the ended
-// job is damaged: the job is known to have ended, and nothing else of it.
-func IsDamagedJob(err error) bool {
-	_, ok := errors.AsType[*damagedJobError](err)
-	return ok
 }
 
 // shownJobs is how many jobs an error names.

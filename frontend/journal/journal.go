@@ -17,7 +17,7 @@ type Journal struct {
 	ended  endedJobs
 	space  space
 
-	// reading is held by readers of the store, by Close while it closes the store, and by a repair.
+	// reading is held by readers of the store, and by Close while it closes the store.
 	reading     sync.RWMutex
 	store       backing // appended to by the committer alone
 	storeClosed bool    // guarded by reading
@@ -49,8 +49,8 @@ func (j *Journal) Lookup(id sched.JobID) (Known, error) {
 	if err != nil || e == nil || e.At < j.ended.expired() {
 		return Known{}, err
 	}
-	if err := j.ended.readStopped(e); err != nil && !j.ended.isDamage(err) { // as LastEnded
-		return Known{}, folderErr(j.dir, "looking up the ended job "+id.String(), err)
+	if err := j.ended.readStopped(e); err != nil {
+		return Known{}, j.ended.fault("looking up the ended job "+id.String(), err)
 	}
 	return Known{Ended: e}, nil
 }

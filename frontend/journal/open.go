@@ -39,7 +39,8 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 		return nil, nil, err
 	}
 	j := &Journal{dir: dir, opts: o, lock: lock, queue: newQueue(dir, o.MaxQueued)}
-	j.ended.dir, j.ended.log, j.ended.met = dir, o.Logger, make(chan met, 1)
+	j.ended.dir, j.ended.replica = dir, o.Replica
+	j.ended.fail = func(err error) { j.queue.fail(err); o.Damaged(err) }
 	r := &recovery{fs: o.FS, dir: dir, mark: mark, life: o.Life, visit: visit, live: j.queue.live, report: &Report{Apps: make(map[string]string)}}
 	inFolder := o.Replica == nil
 	if mark.version > 0 && inFolder {
@@ -73,8 +74,7 @@ func Open(dir string, o Options, visit func(*Job) error) (_ *Journal, _ *Report,
 }
 
 func (j *Journal) openStore(so store.Options) (backing, error) {
-	so.FS, so.Broken, so.Logger = j.opts.FS, j.queue.fail, j.opts.Logger
-	so.Damaged = func(err error) { j.ended.meet(err, true) }
+	so.FS, so.Broken, so.Logger = j.opts.FS, j.storeBroke, j.opts.Logger
 	s, err := j.opts.openStore(j.dir, j.lock.lock, so)
 	if err == nil {
 		return s, nil
@@ -86,6 +86,15 @@ func (j *Journal) openStore(so store.Options) (backing, error) {
 		return nil, damage(j.dir, err, nil)
 	}
 	return nil, folderErr(j.dir, "opening its store", err)
+}
+
+// storeBroke breaks the journal. The store calls it, from any of its goroutines.
+func (j *Journal) storeBroke(err error) {
+	if _, ok := errors.AsType[*store.DamageError](err); ok {
+		j.ended.fail(j.ended.damaged("merging the tables of its store", err, "a frontend that is started again runs them until it meets the damage, and 'pigeon status' shows them"))
+		return
+	}
+	j.queue.fail(err)
 }
 
 // readOnly reads the journal without changing a file of its store.
@@ -123,7 +132,7 @@ func (j *Journal) begin(r *recovery) error {
 	}
 	j.commit = &committer{
 		queue: j.queue, store: j.store, noSync: j.opts.NoSync, now: j.opts.Now, stopped: make(chan struct{}),
-		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, readers: &j.reading, byJob: make(map[*liveJob]int),
+		number: r.newest, witness: w, sweep: sweep{jobs: &j.ended}, byJob: make(map[*liveJob]int),
 	}
 	j.commit.batch.Set(metaKey(incarnation), binary.BigEndian.AppendUint64(nil, rep.Incarnation))
 	if rep.Incarnation == 1 {
@@ -133,13 +142,7 @@ func (j *Journal) begin(r *recovery) error {
 		rep.ReportKey = launchsecret.NewKey()
 		j.commit.batch.Set(metaKey(reportKey), rep.ReportKey[:])
 	}
-	begin := func() error {
-		if err := j.commit.appendBatch(true); err != nil {
-			return err
-		}
-		return j.commit.continueRepair()
-	}
-	if err := j.guarded(begin); err != nil {
+	if err := j.guarded(func() error { return j.commit.appendBatch(true) }); err != nil {
 		err = folderErr(j.dir, "starting an incarnation", err)
 		if j.Err() == nil { // what was appended to a broken store may still be acknowledged in the witness
 			err = errors.Join(err, w.close())

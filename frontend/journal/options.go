@@ -52,6 +52,9 @@ type Options struct {
 	Replica *replica.Store
 	// Logger gets the store's own lines at debug level; nil drops them.
 	Logger *slog.Logger
+	// Damaged is called when damage that was met at work has broken the journal, from any goroutine,
+	// and must not block; nil is nobody.
+	Damaged func(error)
 
 	// openStore opens the store of a locked folder; nil is openDisk.
 	openStore func(dir string, lock *store.DirLock, o store.Options) (backing, error)
@@ -75,6 +78,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Life == nil {
 		o.Life = func(uint64, sched.JobScope) error { return nil }
+	}
+	if o.Damaged == nil {
+		o.Damaged = func(error) {}
 	}
 	if o.FS == nil {
 		o.FS = store.HostFS()

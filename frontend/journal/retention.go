@@ -2,13 +2,12 @@ package journal
 
 import (
 	"errors"
-	"log/slog"
+	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -21,10 +20,9 @@ type endedJobs struct {
 	most  int64
 	age   age
 	count endedCount
-	log   *slog.Logger
-	told  sync.Once // that some of it is damaged
-	met   chan met  // damage to be repaired, of size 1
-	stuck bool      // the committer could not repair the index
+	fail  func(error) // breaks the journal
+
+	replica *replica.Store // nil for a journal in a folder
 }
 
 // expired returns the age before which ended jobs are removed.
@@ -33,11 +31,8 @@ func (e *endedJobs) expired() int64 { return e.age.now() - int64(e.keep) }
 // get returns what is kept of an ended job, nil when nothing is.
 func (e *endedJobs) get(id sched.JobID) (*Ended, error) {
 	ended, err := e.read(id)
-	switch {
-	case e.isDamage(err):
-		return nil, damagedJobErr(id)
-	case err != nil:
-		return nil, folderErr(e.dir, "looking up the ended job "+id.String(), err)
+	if err != nil {
+		return nil, e.fault("looking up an ended job", err)
 	}
 	return ended, nil
 }
@@ -45,37 +40,39 @@ func (e *endedJobs) get(id sched.JobID) (*Ended, error) {
 // read is get with the error of the store.
 func (e *endedJobs) read(id sched.JobID) (*Ended, error) {
 	v, err := e.store.Get(endedKey(nil, id))
-	if err != nil || v == nil {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("the ended job %s: %w", id, err)
+	}
+	if len(v) == 0 { // 0: earlier versions kept that of a job that was damaged
+		return nil, nil
 	}
 	ended, err := decodeEnded(v)
 	if err != nil {
-		return nil, &store.DamageError{Err: err}
+		return nil, fmt.Errorf("the ended job %s: %w", id, &store.DamageError{Err: err})
 	}
 	return ended, nil
 }
 
-// isDamage reports whether an error is damage to what is kept of ended jobs, and logs the first such
-// error. Nothing that is owed depends on these jobs, so the journal continues without them.
-func (e *endedJobs) isDamage(err error) bool {
-	d, ok := errors.AsType[*store.DamageError](err)
-	if ok {
-		e.told.Do(func() {
-			what, _, _ := strings.Cut(d.Error(), "\n") // the store repeats itself on further lines
-			e.log.Warn("some of what the journal keeps of ended jobs is damaged; unfinished jobs are not affected", "folder", e.dir, "file", d.File, "error", what)
-		})
+// fault returns the error of a read. One that is damage breaks the journal: a key of which nothing can be
+// read could be accepted a second time.
+func (e *endedJobs) fault(tried string, err error) error {
+	if _, ok := errors.AsType[*store.DamageError](err); !ok {
+		return folderErr(e.dir, tried, err)
 	}
-	return ok
+	broken := e.damaged(tried, err, nameSome(firstJobs(e.store)))
+	e.fail(broken)
+	return broken
 }
 
-// meet has the committer repair damage that was met. It may be called from any goroutine.
-func (e *endedJobs) meet(err error, merging bool) {
-	if d, ok := errors.AsType[*store.DamageError](err); ok {
-		select {
-		case e.met <- met{d, merging}:
-		default: // the store will meet it again, as the sweep will
-		}
+// damaged returns why the journal breaks at damage that is met at work. unfinished says which jobs an
+// empty journal would lose.
+func (e *endedJobs) damaged(tried string, err error, unfinished string) error {
+	broken := damageOf(e.dir, err, unfinished)
+	if e.replica != nil && e.replica.Damaged() {
+		broken = damagedCopyErr(e.dir, err)
 	}
+	broken.Tried = tried + "; nothing is acknowledged since"
+	return broken
 }
 
 const (
@@ -117,13 +114,10 @@ func (s *sweep) expire(b *store.Batch) (bool, error) {
 	if more := s.jobs.count.kept.Load() - s.jobs.most; err == nil && more > 0 {
 		err = s.removeBefore(b, now-int64(neverTooMany), &n, min(n+int(more), sweepJobs), &s.jobs.count.overLimits)
 	}
-	if s.jobs.isDamage(err) && !s.jobs.stuck { // of the index: the jobs behind it would never be forgotten
-		s.jobs.meet(err, false)
+	if err != nil && !errors.Is(err, errSweepFull) {
+		return true, s.jobs.fault("removing jobs whose retention is over", err)
 	}
-	if errors.Is(err, errSweepFull) || s.jobs.isDamage(err) {
-		err = nil
-	}
-	return true, err
+	return true, nil
 }
 
 // removeBefore removes the jobs that ended before an age, the oldest first, until n has
@@ -140,8 +134,7 @@ func (s *sweep) removeBefore(b *store.Batch, before int64, n *int, limit int, wh
 }
 
 // remove removes one expired job, or where a task of one was stopped. A job of the same key that was
-// accepted and ended since then has another instant, and stays. A job that is damaged is removed, or its key
-// would be refused for ever: as a range, behind which the store does not look for the damaged value.
+// accepted and ended since then has another instant, and stays.
 func (s *sweep) remove(b *store.Batch, key []byte, why *atomic.Uint64) error {
 	at, id, ok := parseExpiry(key)
 	if !ok {
@@ -150,13 +143,11 @@ func (s *sweep) remove(b *store.Batch, key []byte, why *atomic.Uint64) error {
 	}
 	s.jobs.removed(why)
 	e, err := s.jobs.read(id)
-	switch ended := endedKey(nil, id); {
-	case s.jobs.isDamage(err):
-		b.DeleteRange(ended, append(slices.Clone(ended), 0))
-	case err != nil:
-		return folderErr(s.jobs.dir, "removing the ended job "+id.String(), err)
-	case e != nil && max(e.At, 0) == at:
-		b.Delete(ended)
+	if err != nil {
+		return err
+	}
+	if e != nil && max(e.At, 0) == at {
+		b.Delete(endedKey(nil, id))
 	}
 	b.Delete(key)
 	return nil

@@ -22,8 +22,7 @@ func (c *committer) keepStopped(o *op) {
 	c.batch.Set(c.key, append([]byte{valueVersion}, o.data...))
 }
 
-// endOf returns when the job of a record ended, -1 when that is not known. What is kept of the job may
-// be damaged; that does not break the journal, because nothing that is owed is lost by it.
+// endOf returns when the job of a record ended, -1 when that is not known.
 func (c *committer) endOf(o *op) *endedAt {
 	for i := range c.ended {
 		if c.ended[i].id == o.id {

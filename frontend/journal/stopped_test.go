@@ -2,6 +2,7 @@ package journal
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,10 +73,12 @@ func TestStopped(t *testing.T) {
 	must(t, j.Close())
 }
 
-// TestDamagedStopped: where what is kept of the stop of a task is damaged, the job is still found, without that.
+// TestDamagedStopped: where what is kept of the stop of a task cannot be read, a look-up of its job breaks the
+// journal, which names the job and tells the daemon once.
 func TestDamagedStopped(t *testing.T) {
 	clock := newClock()
-	j, _, _ := open(t, t.TempDir(), Options{Now: clock.Now})
+	var told error
+	j, _, _ := open(t, t.TempDir(), Options{Now: clock.Now, Damaged: func(err error) { told = err }})
 	must(t, appendWait(j, accept("a", 3)))
 	must(t, appendWait(j, cancelEnd("a", clock.Now()), stopped("a", 2, 1)))
 	known, err := j.Lookup(jobID("a"))
@@ -83,8 +86,8 @@ func TestDamagedStopped(t *testing.T) {
 	var b store.Batch
 	b.Set(stoppedKey(nil, known.Ended.At, jobID("a"), 2), []byte{valueVersion, 0xff})
 	must(t, j.store.Append(&b, true))
-	if k, err := j.Lookup(jobID("a")); err != nil || k.Ended == nil || k.Ended.Status.State != api.StateCancelled {
-		t.Errorf("%+v, %v", k.Ended, err)
+	_, err = j.Lookup(jobID("a"))
+	if e := closeDamaged(t, j, err); !strings.Contains(e.Tried, jobID("a").String()) || told != err { //nolint:errorlint // the same error
+		t.Errorf("%v, and the daemon is told %v", err, told)
 	}
-	must(t, j.Close())
 }

@@ -20,11 +20,9 @@ type Options struct {
 	// ReadOnly opens an existing store without changing a file of it.
 	ReadOnly bool
 	// Broken is called when the store fails for good, from any goroutine, while a
-	// call of the store may be blocked forever. It must not block.
+	// call of the store may be blocked forever: with a *DamageError where it cannot
+	// merge its tables because of damage. It must not block.
 	Broken func(error)
-	// Damaged is called when the store, which goes on, has met damage while it merged tables: with a
-	// *DamageError, from any goroutine. It must not block. nil is Broken.
-	Damaged func(error)
 	// Logger gets the store's own lines, most of them at debug level.
 	Logger *slog.Logger
 	// MemtableBytes is how many bytes the store keeps in memory before it writes a table;

@@ -42,10 +42,6 @@ func pebbleOptions(o Options, broken func(error)) *pebble.Options {
 			// The store would try again at once and forever. Its goroutine ends here
 			// instead, and its deferred functions release its locks.
 			BackgroundError: func(err error) {
-				if o.Damaged != nil && pebble.IsCorruptionError(err) {
-					o.Damaged(asDamage(err)) // the store leaves the damaged tables alone for minutes
-					return
-				}
 				broken(err)
 				runtime.Goexit()
 			},
