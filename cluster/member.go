@@ -28,6 +28,9 @@ func (s *Spec) command(r Role, args []string) (argv, env []string, err error) {
 	if len(s.Command) > 0 {
 		return slices.Concat(s.Command, []string{string(r)}, args), env, nil
 	}
+	if s.Program != "" {
+		return slices.Concat([]string{s.Program, string(r)}, args), env, nil
+	}
 	argv, startedAs, err := childproc.OwnProgram(string(r), "cluster.Register()")
 	return append(argv, args...), childproc.Marked(env, startedAs), err
 }

@@ -111,7 +111,10 @@ type Spec struct {
 	// files in Dir/logs.
 	Log *slog.Logger
 
-	// Command is the command of the daemons' processes; the default is the running binary.
+	// Program is the program pigeon, of this version, whose processes the daemons are; the default is
+	// the running binary.
+	Program string
+	// Command is the command of the daemons' processes, in place of Program.
 	Command []string
 	// Earlier: the program may be of an earlier version, and is given no setting that it would
 	// not know.

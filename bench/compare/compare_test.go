@@ -144,7 +144,7 @@ func TestEachRunIsMadeOnce(t *testing.T) {
 // A written comparison is read back with the same figures, and makes the same report.
 func TestWrittenAndReadBack(t *testing.T) {
 	c := compared(t, small())
-	c.Manifest.Command, c.Manifest.Program = []string{"pigeon", "compare", "--out", "a folder"}, "pigeon 1"
+	c.Manifest.Command, c.Manifest.Program = []string{"pigeon-bench", "compare", "--out", "a folder"}, "pigeon 1"
 	dir := t.TempDir()
 	if err := errors.Join(MakeFolder(dir), c.Write(dir)); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 type Measure struct {
 	Name  string
 	Reach string   // the goal, in words
-	Args  []string // of this program
+	Args  []string // a program and its arguments
 	Key   string   // "submit_to_start.p50"
 	Unit  string
 	Scale float64 // from the object's unit to Unit
@@ -31,23 +31,29 @@ type Measure struct {
 	UntilReady bool
 }
 
+// Names of the programs of measures.
+const (
+	Laboratory = "pigeon-bench"
+	Product    = "pigeon"
+)
+
 // Measures returns the rows of the table, except what go test -bench measures. Several
 // rows may come from one command: equal commands run once.
 func Measures() []Measure {
-	latency := []string{"bench", "latency"}
-	rate := []string{"bench", "launch", "--tasks", "200000"}
-	secured := []string{"bench", "launch", "--tasks", "200000", "--tls"}
-	apart := []string{"bench", "launch", "--tasks", "200000", "--isolation", "process"}
-	queued := []string{"bench", "launch", "--tasks", "1300000", "--in-flight", "10000", "--frontends", "3"}
-	process := []string{"bench", "launch", "--backend", "exec", "--tasks", "2000", "--workers", "48"}
-	dev := []string{"dev"}
-	large := []string{"dev", "--groups", "3", "--nodes", "120", "--slots", "1", "--frontends", "10"}
+	latency := []string{Laboratory, "latency"}
+	rate := []string{Laboratory, "launch", "--tasks", "200000"}
+	secured := []string{Laboratory, "launch", "--tasks", "200000", "--tls"}
+	apart := []string{Laboratory, "launch", "--tasks", "200000", "--isolation", "process"}
+	queued := []string{Laboratory, "launch", "--tasks", "1300000", "--in-flight", "10000", "--frontends", "3"}
+	process := []string{Laboratory, "launch", "--backend", "exec", "--tasks", "2000", "--workers", "48"}
+	dev := []string{Product, "dev"}
+	large := []string{Product, "dev", "--groups", "3", "--nodes", "120", "--slots", "1", "--frontends", "10"}
 	return []Measure{
 		{Name: "submit to start of one sleep task, idle cluster, p50", Reach: "0.3 ms", Args: latency, Key: "submit_to_start.p50", Unit: "ms", Scale: 1e3},
 		{Name: "the same, p99", Reach: "1 ms", Args: latency, Key: "submit_to_start.p99", Unit: "ms", Scale: 1e3},
 		{Name: "end of a task until its client knows, p50", Args: latency, Key: "end_to_told.p50", Unit: "ms", Scale: 1e3},
 		{Name: "the same, p99", Args: latency, Key: "end_to_told.p99", Unit: "ms", Scale: 1e3},
-		{Name: "submit to start with mutual TLS, p50", Args: []string{"bench", "latency", "--tls"}, Key: "submit_to_start.p50", Unit: "ms", Scale: 1e3},
+		{Name: "submit to start with mutual TLS, p50", Args: []string{Laboratory, "latency", "--tls"}, Key: "submit_to_start.p50", Unit: "ms", Scale: 1e3},
 		{Name: "zero-length sleep tasks through 3 groups", Reach: "20,000/s", Args: rate, Key: "rate", Unit: "tasks/s", Scale: 1},
 		{Name: "processor per task at that rate, client included", Reach: "80 us", Args: rate, Key: "cpu_per_task", Unit: "us", Scale: 1e6},
 		{Name: "peak memory of all of it", Args: rate, Key: "rss_max", Unit: "MiB", Scale: 1.0 / (1 << 20)},
@@ -70,8 +76,8 @@ type Row struct {
 }
 
 // Run makes runs of every command, each in a new process so that none is charged for
-// another's memory.
-func Run(ctx context.Context, program []string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
+// another's memory. programs holds the command of each program.
+func Run(ctx context.Context, programs map[string][]string, measures []Measure, runs int, progress func(string)) ([]Row, error) {
 	rows := make([]Row, len(measures))
 	for i, m := range measures {
 		rows[i].Measure = m
@@ -82,15 +88,15 @@ func Run(ctx context.Context, program []string, measures []Measure, runs int, pr
 			continue
 		}
 		for k := range runs {
-			progress(fmt.Sprintf("run %d of %d of pigeon %s", k+1, runs, strings.Join(m.Args, " ")))
-			object, err := object(ctx, append(slices.Clone(program), append(slices.Clone(m.Args), "-o", "json")...), m.UntilReady)
+			progress(fmt.Sprintf("run %d of %d of %s", k+1, runs, strings.Join(m.Args, " ")))
+			object, err := object(ctx, slices.Concat(programs[m.Args[0]], m.Args[1:], []string{"-o", "json"}), m.UntilReady)
 			if err != nil {
-				return nil, fmt.Errorf("pigeon %s: %w", strings.Join(m.Args, " "), err)
+				return nil, fmt.Errorf("%s: %w", strings.Join(m.Args, " "), err)
 			}
 			for j := i; j < len(rows) && slices.Equal(rows[j].Args, m.Args); j++ {
 				value, err := number(object, rows[j].Key)
 				if err != nil {
-					return nil, fmt.Errorf("pigeon %s: %w", strings.Join(m.Args, " "), err)
+					return nil, fmt.Errorf("%s: %w", strings.Join(m.Args, " "), err)
 				}
 				rows[j].Values = append(rows[j].Values, value*rows[j].Scale)
 			}

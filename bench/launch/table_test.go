@@ -8,14 +8,18 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/launch"
 )
 
-// printing are commands that print one object, as pigeon's do; "-o json" goes to
+// printing returns commands that print one object, as pigeon's do; "-o json" goes to
 // the shell as $0 and $1.
-func printing(script string) []string { return []string{"sh", "-c", script} }
+func printing(script string) map[string][]string {
+	return map[string][]string{"printing": {"sh", "-c", script}}
+}
+
+var args = []string{"printing"}
 
 func TestTable(t *testing.T) {
 	measures := []launch.Measure{
-		{Name: "deep", Reach: "2 ms", Key: "a.b", Unit: "ms", Scale: 1e3},
-		{Name: "flat", Key: "c", Unit: "/s", Scale: 1},
+		{Name: "deep", Args: args, Reach: "2 ms", Key: "a.b", Unit: "ms", Scale: 1e3},
+		{Name: "flat", Args: args, Key: "c", Unit: "/s", Scale: 1},
 	}
 	rows, err := launch.Run(t.Context(), printing(`echo '{"a":{"b":0.0015},"c":20000}'`), measures, 3, func(string) {})
 	if err != nil {
@@ -44,7 +48,7 @@ func TestTable(t *testing.T) {
 
 // TestReadyIsEnough: a command that serves is asked to stop after its object.
 func TestReadyIsEnough(t *testing.T) {
-	m := []launch.Measure{{Name: "start", Key: "took", Scale: 1, UntilReady: true}}
+	m := []launch.Measure{{Name: "start", Args: args, Key: "took", Scale: 1, UntilReady: true}}
 	rows, err := launch.Run(t.Context(), printing(`trap 'exit 0' TERM; echo '{"took":0.25}'; while :; do sleep 0.05; done`), m, 1, func(string) {})
 	if err != nil || rows[0].Values[0] != 0.25 {
 		t.Errorf("%+v %v", rows, err)

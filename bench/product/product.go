@@ -2,14 +2,28 @@
 package product
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // Variable names another program than the one beside this one.
 const Variable = "PIGEON_PROGRAM"
+
+// Start starts a cluster. Daemons that are processes are those of the program pigeon, unless the
+// specification names a command.
+func Start(ctx context.Context, spec cluster.Spec) (_ *cluster.Cluster, err error) {
+	if spec.Isolation == cluster.Process && len(spec.Command) == 0 {
+		if spec.Program, err = Program(); err != nil {
+			return nil, err
+		}
+	}
+	return cluster.Start(ctx, spec)
+}
 
 // Program returns the path of the program pigeon: the one that PIGEON_PROGRAM names, else the one beside this
 // program, else the first of PATH.

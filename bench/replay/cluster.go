@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/measure"
@@ -43,7 +44,7 @@ func OnNewCluster(ctx context.Context, run *experiment.Run, w *workload.Workload
 	if o.Configure != nil {
 		o.Configure(&spec)
 	}
-	c, err := cluster.Start(ctx, spec)
+	c, err := product.Start(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

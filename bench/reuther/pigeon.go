@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -78,7 +79,7 @@ func (p *pigeon) Describe(context.Context) (Description, error) {
 func (p *pigeon) Start(ctx context.Context, slots int) error {
 	spec := p.spec
 	spec.Groups, spec.Slots = []int{1}, slots
-	c, err := cluster.Start(ctx, spec)
+	c, err := product.Start(ctx, spec)
 	if err != nil {
 		return err
 	}

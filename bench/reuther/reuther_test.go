@@ -14,11 +14,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/pigeon-sched/pigeon/cluster/clustertest"
 )
 
-func TestMain(m *testing.M) { clustertest.Main(m) }
+// TestMain: this test binary is the daemons.
+func TestMain(m *testing.M) {
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Setenv(product.Variable, self)
+	}
+	if err != nil {
+		panic(err)
+	}
+	clustertest.Main(m)
+}
 
 // options returns those of peers with the program of bench/peers, as far as it was built.
 func options(t *testing.T) reuther.Options {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -86,7 +87,7 @@ const (
 
 // Run starts the cluster, runs the tasks and returns what grew.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	c, err := cluster.Start(ctx, cluster.Spec{
+	c, err := product.Start(ctx, cluster.Spec{
 		Policy: o.Policy, Groups: []int{2, 2}, Slots: 10, Frontends: 2, Isolation: cluster.Process, HTTP: true, Seed: o.Seed,
 		Configure: func(config any) {
 			if c, is := config.(*frontend.Config); is {

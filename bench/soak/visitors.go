@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
@@ -74,14 +75,16 @@ func (v *visitors) come() error {
 			there = slices.ContainsFunc(v.present, func(p visitor) bool { return p.name == name })
 		}
 	}
-	argv, mark, err := childproc.OwnProgram(string(cluster.NodeMonitor), "cluster.Register()")
+	program, err := product.Program()
 	if err != nil {
 		return err
 	}
 	dir, like := v.cluster.Dir(), v.cluster.Name(cluster.NodeMonitor, v.came%v.cluster.Count(cluster.NodeMonitor)) // of each group in turn
-	argv = append(argv, "--config", filepath.Join(dir, "config", like+".yaml"),
-		"--id", name, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "", "--work-dir", filepath.Join(dir, "work", name))
-	p, err := v.cluster.StartClient(childproc.Command{Name: name, Argv: argv, Env: childproc.Marked(nil, mark), Log: filepath.Join(dir, "logs", name+".log")})
+	argv := []string{
+		program, string(cluster.NodeMonitor), "--config", filepath.Join(dir, "config", like+".yaml"),
+		"--id", name, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "", "--work-dir", filepath.Join(dir, "work", name),
+	}
+	p, err := v.cluster.StartClient(childproc.Command{Name: name, Argv: argv, Env: []string{}, Log: filepath.Join(dir, "logs", name+".log")})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
@@ -53,7 +54,7 @@ const executorMemory = "512m"
 
 // pigeon starts daemons of Pigeon, a process for each.
 func (p *place) pigeon(ctx context.Context, m Machine) (*manager, error) {
-	c, err := cluster.Start(ctx, cluster.Spec{
+	c, err := product.Start(ctx, cluster.Spec{
 		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved, Weight: m.Weight, Shares: m.Shares,
 		Isolation: cluster.Process, HTTP: true, Dir: p.folder("pigeon"),
 		Env: []string{"SPARK_LOCAL_IP=127.0.0.1"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/shellwords"
 )
 
@@ -141,7 +142,7 @@ func TestPlanCannotBeWritten(t *testing.T) {
 // The token of docs/deploy.md is in a file that the next command of the page takes: one that other users
 // cannot read.
 func TestTokenOfThePage(t *testing.T) {
-	page := pages(t)["docs/deploy.md"]
+	page := documents.Pages(t)["docs/deploy.md"]
 	at := strings.Index(page, "\npigeon token create ")
 	if at < 0 || !strings.Contains(page, "--token-file token ") {
 		t.Fatal("the page makes no token, or uses none of the file token")

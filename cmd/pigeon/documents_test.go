@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,54 +15,12 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/workload"
-	"github.com/spf13/cobra"
 )
-
-// pages returns the Markdown files of the repository, by their path in it.
-func pages(t *testing.T) map[string]string {
-	t.Helper()
-	root, err := checkout.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := map[string]string{}
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && (slices.Contains([]string{"out", "bin", "target", "node_modules"}, entry.Name()) || strings.HasPrefix(entry.Name(), ".")) {
-			return fs.SkipDir
-		}
-		if filepath.Ext(path) != ".md" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		name, _ := filepath.Rel(root, path) // path begins with root
-		texts[name] = string(text)
-		return err
-	})
-	if err != nil || len(texts) < 50 {
-		t.Fatalf("%d pages, %v", len(texts), err)
-	}
-	return texts
-}
 
 // TestDocumentedCommandsExist: every verb and flag that a page writes after "pigeon" exists.
 func TestDocumentedCommandsExist(t *testing.T) {
 	t.Parallel()
-	root := newRoot(roles())
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	checked := 0
-	for name, text := range pages(t) {
-		for _, call := range documents.Invocations(text) {
-			if fault := callFault(root, call.Words); fault != "" {
-				t.Errorf("%s:%d: pigeon %s: %s", name, call.Line, strings.Join(call.Words, " "), fault)
-			}
-			checked++
-		}
-	}
-	if checked < 100 {
+	if checked := documents.CheckCalls(t, newRoot(roles())); checked < 100 {
 		t.Errorf("only %d calls found", checked)
 	}
 }
@@ -74,11 +30,11 @@ func TestDocumentedCommandsExist(t *testing.T) {
 func TestEveryVerbIsDocumented(t *testing.T) {
 	t.Parallel()
 	called := map[string]bool{"help": true}
-	for name, text := range pages(t) {
+	for name, text := range documents.Pages(t) {
 		if filepath.Base(name) == "json.md" || filepath.Base(filepath.Dir(name)) == "adr" {
 			continue
 		}
-		for _, call := range documents.Invocations(text) {
+		for _, call := range documents.Invocations(text, "pigeon") {
 			called[call.Words[0]] = true
 		}
 	}
@@ -96,7 +52,7 @@ func TestDocumentedSpecsExist(t *testing.T) {
 	policies := regexp.MustCompile(`\b(?:` + strings.Join(policy.Names(), "|") + `)` + parameters)
 	generators := regexp.MustCompile(`\bgen` + strings.Replace(parameters, "=", ",[a-z]+=", 1))
 	checked := 0
-	for name, text := range pages(t) {
+	for name, text := range documents.Pages(t) {
 		for _, spec := range policies.FindAllString(text, -1) {
 			checked++
 			if _, _, err := policy.Configure(spec, sched.Params{Cutoff: sched.Second}); err != nil {
@@ -115,38 +71,6 @@ func TestDocumentedSpecsExist(t *testing.T) {
 	}
 }
 
-// callFault returns what is wrong with a call; "" when its verb and its flags exist.
-func callFault(root *cobra.Command, words []string) string {
-	verb, rest, err := root.Find(words)
-	if err != nil {
-		return err.Error()
-	}
-	if verb == root {
-		return "no such verb"
-	}
-	if len(rest) > 0 && verb.HasSubCommands() && rest[0] == strings.ToLower(rest[0]) && !strings.ContainsAny(rest[0][:1], "-[") {
-		return "no such verb below " + verb.Name()
-	}
-	if verb.DisableFlagParsing {
-		return "" // the flags of another program, such as spark-submit
-	}
-	for _, word := range rest {
-		word = strings.Trim(word, "[]|.,")
-		if !strings.HasPrefix(word, "-") || word == "-" {
-			continue
-		}
-		flag, _, _ := strings.Cut(word, "=")
-		if long, ok := strings.CutPrefix(flag, "--"); ok {
-			if verb.Flag(long) == nil && long != "help" {
-				return "no flag --" + long
-			}
-		} else if verb.Flags().ShorthandLookup(flag[1:2]) == nil && flag != "-h" {
-			return "no flag " + flag
-		}
-	}
-	return ""
-}
-
 func TestCallFault(t *testing.T) {
 	root := newRoot(roles())
 	for call, want := range map[string]string{
@@ -159,7 +83,7 @@ func TestCallFault(t *testing.T) {
 		"logs -z JOB":             "no flag -z",
 		"config chekc frontend":   "no such verb below config",
 	} {
-		got := callFault(root, strings.Fields(call))
+		got := documents.CallFault(root, strings.Fields(call))
 		if want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("pigeon %s: %q, want %q", call, got, want)
 		}
@@ -178,13 +102,15 @@ func TestDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "pigeon"), "./cmd/pigeon")
-	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for folder, program := range map[string]string{".": "./cmd/pigeon", "bench": "./cmd/pigeon-bench"} {
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, program)
+		build.Dir, build.Env = filepath.Join(root, folder), append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
 	ran := 0
-	for name, text := range pages(t) {
+	for name, text := range documents.Pages(t) {
 		commands, err := documents.Commands(text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -235,7 +161,7 @@ func runPage(t *testing.T, bin string, commands []documents.Command) {
 // The pages that a reader sees first say what Pigeon is not.
 func TestPagesSayWhatPigeonIsNot(t *testing.T) {
 	t.Parallel()
-	texts := pages(t)
+	texts := documents.Pages(t)
 	for _, page := range []string{"README.md", "docs/users.md"} {
 		for _, words := range []string{"one slot", "reserve nothing", "MPI", "terminal", "interpreter"} {
 			if !strings.Contains(texts[page], words) {

@@ -79,7 +79,7 @@ const fileVariable = config.EnvPrefix + "CONFIG"
 // role, those that a task's process has, and those of every role, since variables of one role may be set while another
 // one starts.
 func knownVariables(roles []role) ([]string, error) {
-	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", config.EnvPrefix + "CHAOS", sparkhome.JarVariable}
+	names := []string{fileVariable, config.EnvPrefix + "FRONTEND", config.EnvPrefix + "TRACES", config.EnvPrefix + "CHAOS", config.EnvPrefix + "PROGRAM", sparkhome.JarVariable}
 	names = append(names, taskprocess.Variables()...)
 	for _, r := range roles {
 		keys, err := r.keys()

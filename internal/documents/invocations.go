@@ -13,13 +13,18 @@ type Invocation struct {
 
 var (
 	inline = regexp.MustCompile("`([^`]+)`")
-	// program is a call at the beginning of a line of a block, after a prompt, an assignment
-	// of a variable, another command's pipe, or sudo.
-	program = regexp.MustCompile(`(?:^|[|;&(] ?|\$ |\bsudo |\bexec )(?:[A-Z_]+=\S* )*(?:bin/|\./|/usr/bin/)?pigeon ([a-z].*)$`)
+	// calls matches a call of each program at the beginning of a line of a block, after a prompt, an
+	// assignment of a variable, another command's pipe, or sudo.
+	calls = map[string]*regexp.Regexp{"pigeon": callOf("pigeon"), "pigeon-bench": callOf("pigeon-bench")}
 )
 
-// Invocations returns the calls of pigeon in code blocks and between backquotes.
-func Invocations(page string) []Invocation {
+func callOf(program string) *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[|;&(] ?|\$ |\bsudo |\bexec )(?:[A-Z_]+=\S* )*(?:bin/|\./|/usr/bin/)?` + program + ` ([a-z].*)$`)
+}
+
+// Invocations returns the calls of a program, pigeon or pigeon-bench, in code blocks and between
+// backquotes.
+func Invocations(page, program string) []Invocation {
 	var list []Invocation
 	block, console := false, false
 	for i, line := range strings.Split(page, "\n") {
@@ -39,7 +44,7 @@ func Invocations(page string) []Invocation {
 			}
 		}
 		for _, text := range texts {
-			if m := program.FindStringSubmatch(text); m != nil {
+			if m := calls[program].FindStringSubmatch(text); m != nil {
 				list = append(list, Invocation{Line: i + 1, Words: words(m[1])})
 			}
 		}

@@ -91,7 +91,7 @@ func TestInvocations(t *testing.T) {
 		"pigeon is not called here\n" +
 		"```\n"
 	var got []string
-	for _, i := range Invocations(text) {
+	for _, i := range Invocations(text, "pigeon") {
 		got = append(got, strings.Join(i.Words, " "))
 	}
 	want := []string{"status --watch", "submit --sleep 1s", "run --class short", "dev", "submit --file -", "doctor", "nodes"}

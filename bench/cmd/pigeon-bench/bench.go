@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/launch"
+	"github.com/pigeon-sched/pigeon/bench/product"
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -78,7 +79,7 @@ func (f *benchFlags) on(ctx context.Context, history bool, measure func(c *local
 		return cli.AsUsageError(err)
 	}
 	spec.History = history
-	c, err := local.Start(ctx, spec)
+	c, err := product.Start(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -257,7 +258,12 @@ not have, go test -bench measures: make bench does both.`,
 		if len(measures) == 0 {
 			return cli.AsUsageError(fmt.Errorf("--only %q: no measure's name holds it", *only))
 		}
-		rows, err := launch.Run(cmd.Context(), []string{"/proc/self/exe"}, measures, *runs, func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) })
+		pigeon, err := product.Program()
+		if err != nil {
+			return err
+		}
+		programs := map[string][]string{launch.Laboratory: {"/proc/self/exe"}, launch.Product: {pigeon}}
+		rows, err := launch.Run(cmd.Context(), programs, measures, *runs, func(what string) { fmt.Fprintln(cmd.ErrOrStderr(), what) })
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ func TestReutherRefusesRepetitions(t *testing.T) {
 		"--peers flor --durations 0s":              `no peer "flor"`,
 		"--peers floor --durations 1x":             `"1x" is no duration`,
 	} {
-		words := append([]string{"bench", "reuther", "--slots", "1", "--rounds", "1", "--zero", "1", "--work", "100ms"}, strings.Fields(args)...)
+		words := append([]string{"reuther", "--slots", "1", "--rounds", "1", "--zero", "1", "--work", "100ms"}, strings.Fields(args)...)
 		if code, stdout, stderr := pigeonBench(t, words...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon-bench reuther %s: status %d, want %q\n%s\n%s", args, code, want, stdout, stderr)
 		}

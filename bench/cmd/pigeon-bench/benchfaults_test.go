@@ -19,7 +19,7 @@ func TestBenchFaults(t *testing.T) {
 		"--for 0": "--total", "--fault-kinds los": "loss", "--policy pigoen": "pigeon", "--fault-time 0s": "--fault-time", "--total -1": "--total",
 		"--for 0 --total 5 --fault-kinds drift": "--total 5 would never be reached", "--policy hawk --policy hawk": `"hawk" is given twice`,
 	} {
-		if code, _, stderr := pigeonBench(t, append([]string{"bench", "faults"}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
+		if code, _, stderr := pigeonBench(t, append([]string{"faults"}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon-bench faults %s: status %d, want %d and %q\n%s", args, code, cli.ExitUsage, want, stderr)
 		}
 	}

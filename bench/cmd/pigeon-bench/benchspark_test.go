@@ -12,7 +12,7 @@ func TestBenchSparkRefusals(t *testing.T) {
 		"--repeats 0": "outside 1 to 100", "--only waves,speed": `"speed": there is no such part`,
 		"--variant lease=false": "is not spark.KEY=VALUE", "more": "more",
 	} {
-		if code, stdout, stderr := pigeonBench(t, append([]string{"bench", "spark"}, strings.Fields(args)...)...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
+		if code, stdout, stderr := pigeonBench(t, append([]string{"spark"}, strings.Fields(args)...)...); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon-bench spark %s: status %d, want %d and %q\n%s\n%s", args, code, cli.ExitUsage, want, stdout, stderr)
 		}
 	}

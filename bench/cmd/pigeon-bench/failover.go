@@ -91,7 +91,7 @@ Without them that is left out, and the output says so.`,
 func failoverApart(ctx context.Context, log io.Writer, o *failover.Options, r *failover.Result) error {
 	var out bytes.Buffer
 	kinds := strings.Join(o.Kinds, ",")
-	args := []string{"bench", "failover", "--runs", strconv.Itoa(o.Runs), "--kinds", kinds, "-o", "json", "--data", o.Dir}
+	args := []string{"failover", "--runs", strconv.Itoa(o.Runs), "--kinds", kinds, "-o", "json", "--data", o.Dir}
 	status, there, err := network.Enter(ctx, args, &out, log)
 	switch {
 	case there && status != 0:

@@ -12,21 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
 
-// register lets this program start itself as a guard and as a daemon. In a guard it does
-// not return.
-func register() {
-	guard.Register()
-	cluster.Register()
-}
-
 func main() {
-	register()
+	guard.Register() // in a guard of exec tasks it does not return
 	chaosTaskMain()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	// The first signal asks for a clean end; after it the default action is

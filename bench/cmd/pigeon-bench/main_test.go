@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,18 +13,26 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
+	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 	"github.com/pigeon-sched/pigeon/sparkplugin/sparktest"
 )
 
-// TestMain makes this test the program when it is started with a verb: as the
-// guard of exec tasks, or as a daemon of a test that needs real processes.
+// TestMain makes this test the program when it is started with a verb: as the guard of exec tasks, or
+// in a network namespace. Daemons that are processes are of a pigeon of this checkout.
 func TestMain(m *testing.M) {
-	register()
+	guard.Register()
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		main()
 	}
 	for _, name := range []string{"PIGEON_FRONTEND", "PIGEON_TOKEN_FILE", "PIGEON_TLS_CA"} {
 		_ = os.Unsetenv(name) // no test uses the cluster of the user who runs it
+	}
+	program, err := sparktest.Program(context.Background())
+	if err == nil {
+		err = os.Setenv(product.Variable, program)
+	}
+	if err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m, natsservertest.LeftBehind())
 }
@@ -57,14 +66,4 @@ func lines[T any](t *testing.T, text string) (list []T) {
 		list = append(list, one)
 	}
 	return list
-}
-
-// useProduct has the verbs use a pigeon of this checkout.
-func useProduct(t *testing.T) {
-	t.Helper()
-	program, err := sparktest.Program(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(product.Variable, program)
 }

@@ -36,7 +36,6 @@ echo '{"seconds":1}'
 // withSpark makes a Spark of the test's own that of this process.
 func withSpark(t *testing.T, script string) *sparkhometest.Fake {
 	t.Helper()
-	useProduct(t)
 	f := sparkhometest.NewFake(t, "4.1.4", script, "spark-submit")
 	for _, name := range []string{"SPARK_HOME", "JAVA_HOME", "XDG_RUNTIME_DIR", sparkhome.JarVariable} {
 		t.Setenv(name, valueOf(f, name))

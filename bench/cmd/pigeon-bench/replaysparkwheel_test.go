@@ -16,7 +16,6 @@ import (
 // and long ones, on a cluster of this program's own.
 func TestRealSparkReplay(t *testing.T) {
 	home := sparkhometest.Real(t)
-	useProduct(t)
 	t.Setenv("SPARK_HOME", home.Dir)
 	if os.Getenv(sparkhome.JarVariable) == "" {
 		name, err := sparkhome.JarName(home)

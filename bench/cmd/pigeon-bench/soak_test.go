@@ -59,7 +59,7 @@ func TestBenchSoakRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"--tasks 0": "--tasks", "--nodes 8": "--nodes", "--for -1s": "--for", "--every 1ms": "--every", "--policy pigoen": "pigeon",
 	} {
-		if code, _, stderr := pigeonBench(t, append([]string{"bench", "soak"}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
+		if code, _, stderr := pigeonBench(t, append([]string{"soak"}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("pigeon-bench soak %s: status %d, want %d and %q\n%s", args, code, cli.ExitUsage, want, stderr)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/bench/product"
 	"github.com/pigeon-sched/pigeon/bench/replay"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -49,7 +50,7 @@ func OnNewCluster(ctx context.Context, r *experiment.Run, w *workload.Workload, 
 	if err := o.Check(len(w.Jobs)); err != nil {
 		return nil, err
 	}
-	c, err := cluster.Start(ctx, own.spec(r))
+	c, err := product.Start(ctx, own.spec(r))
 	if err != nil {
 		return nil, err
 	}
