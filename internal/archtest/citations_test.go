@@ -240,3 +240,24 @@ func TestCitedTestsExist(t *testing.T) {
 		t.Errorf("only %d tests were found; the patterns no longer fit", cited)
 	}
 }
+
+// TestEveryLossIsShown: each row of the table in docs/operations.md of what survives what names the
+// test that shows it, and each of these tests exists (TestCitedTestsExist).
+func TestEveryLossIsShown(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, filepath.Join(moduleRoot(t, shipped(t)), "docs", "operations.md")), "\n## What survives what\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	_, rows, _ := strings.Cut(section, "| --- | --- | --- | --- |\n")
+	shown := 0
+	for row := range strings.Lines(rows) {
+		cells := strings.Split(row, " | ")
+		if !strings.HasPrefix(row, "| ") {
+			continue
+		}
+		if shown++; !testName.MatchString(cells[len(cells)-1]) {
+			t.Errorf("docs/operations.md: no test shows what survives the loss %q", cells[0])
+		}
+	}
+	if shown < 15 {
+		t.Errorf("%d losses were found", shown)
+	}
+}

@@ -146,6 +146,10 @@ func (w *writer) rows(t testing.TB, object reflect.Type, absent bool) {
 			if pointer {
 				inner = inner.Elem()
 			}
+			if slices.Contains(w.seen, inner) && w.verbOf(inner) != "" {
+				fmt.Fprintf(&w.out, "| ... | | the keys of %s |\n", linkTo(w.page.Program+" "+w.verbOf(inner)))
+				continue
+			}
 			w.rows(t, inner, absent || pointer)
 			continue
 		case !f.IsExported() || key == "-":
