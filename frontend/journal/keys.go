@@ -50,11 +50,6 @@ func bundleKey(b []byte, seq uint64, n uint32) []byte {
 
 func endedKey(b []byte, id sched.JobID) []byte { return appendJobID(append(b, prefixEnded), id) }
 
-// parseEnded is the inverse of endedKey.
-func parseEnded(k []byte) sched.JobID {
-	return sched.JobID{Hi: binary.BigEndian.Uint64(k[1:9]), Lo: binary.BigEndian.Uint64(k[9:17])}
-}
-
 // expiryKey orders instants before 1970 as 1970; no job ended then.
 func expiryKey(b []byte, at int64, id sched.JobID) []byte {
 	return appendJobID(binary.BigEndian.AppendUint64(append(b, prefixExpiry), uint64(max(at, 0))), id)
