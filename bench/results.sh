@@ -56,7 +56,7 @@ compare half-declared --policies $blind --declared 0.5 --wrong-class 0.2 --trace
 if ! [ -s "$out/model.md" ]; then
 	"$bench" model --simulate 50000 --out "$out/model" >"$out/model.txt"
 	{
-		printf '## The queueing model beside simulation\n\n`pigeon-bench model --simulate 50000`, 30,000 workers, one seed; [what the columns are](../../docs/compare.md#model).\n\n```\n'
+		printf '## The queueing model beside simulation\n\n`pigeon-bench model --simulate 50000`, 30,000 workers, one seed; [what the columns are](../model/README.md).\n\n```\n'
 		cat "$out/model.txt"
 		"$bench" model --loads 0.808,0.909 >"$out/messages.txt"
 		printf '```\n\nMessages add load that the formulas do not include: a worker of pigeon waits two message delays for its next task. With these delays the loads are 0.808 and 0.909:\n\n```\n'

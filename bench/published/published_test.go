@@ -97,7 +97,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// The generators resemble the published traces as closely as docs/traces.md says, where the
+// The generators resemble the published traces as closely as bench/published/README.md says, where the
 // traces are on this machine.
 func TestDistancesOfGenerators(t *testing.T) {
 	dir := os.Getenv("PIGEON_TRACES")

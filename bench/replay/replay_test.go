@@ -161,7 +161,7 @@ func TestSecondReplayOnOneCluster(t *testing.T) {
 	}
 }
 
-// docs/compare.md: "makes half of the jobs declare neither class nor estimate". Of such a job a
+// bench/README.md: "makes half of the jobs declare neither class nor estimate". Of such a job a
 // frontend must know nothing either, as in the simulation: only the names of --names are of works
 // that recur.
 func TestUndeclaredJobsAreUnknownWorks(t *testing.T) {

@@ -239,7 +239,7 @@ func TestCompletionsByTrueClass(t *testing.T) {
 	}
 }
 
-// docs/researchers.md: "A failed job is counted, but is in no distribution", and neither is one that
+// bench/README.md: "A failed job is counted, but is in no distribution", and neither is one that
 // had not ended when the run was ended early: their tasks are not in that of queueing delays.
 func TestQueueingIsOfCompletedJobs(t *testing.T) {
 	run, w := one(t, small())

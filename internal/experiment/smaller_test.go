@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
-// docs/simulator.md: "The printed command repeats that run." It names the smaller run by the number
+// bench/README.md: "The printed command repeats that run." It names the smaller run by the number
 // of its first jobs, and the other jobs of a workload that is scaled to a load, drawn, or given wrong
 // classes or a flood depend on that number.
 func TestSmallerRunIsThatOfTheCommand(t *testing.T) {

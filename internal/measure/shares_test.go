@@ -147,7 +147,7 @@ func TestEntitledInATree(t *testing.T) {
 	}
 }
 
-// docs/researchers.md: "A figure without any job is null, not zero": of an owner none of whose jobs
+// bench/README.md: "A figure without any job is null, not zero": of an owner none of whose jobs
 // had completed when a live run was ended early, too.
 func TestOwnerWithoutACompletedJob(t *testing.T) {
 	c := NewCollector(Options{})

@@ -3,7 +3,7 @@ package workload
 import "math/rand/v2"
 
 // The yahoo and google models are the ec2 model with tables read off nyh_70 and goog_sub in
-// the same way. docs/traces.md states how far each is from its trace.
+// the same way. bench/published/README.md states how far each is from its trace.
 
 // Shares of long jobs of both: yahoo has them in the first part of the jobs alone, as the trace.
 const (

@@ -48,7 +48,7 @@ func TestClassifyIsShortAtTheCutoff(t *testing.T) {
 	}
 }
 
-// docs/researchers.md: the class in results is "by the actual durations, regardless of what was
+// bench/README.md: the class in results is "by the actual durations, regardless of what was
 // declared or estimated": also where a trace states another mean than that of its durations, such as
 // one that was written with wrong classes or with noise on its estimates.
 func TestTrueClassIsThatOfTheDurations(t *testing.T) {

@@ -25,7 +25,7 @@ func modelCommand() *cobra.Command {
 		Long: `The queueing model of section 3 of the Pigeon paper: the probability
 that a job is served without queueing and the expected queueing time, for Pigeon by
 group size and load, and for Sparrow, whose queueing time the paper leaves out and
-docs/compare.md derives. With --simulate the same is simulated; with --out the
+bench/model/README.md derives. With --simulate the same is simulated; with --out the
 paper's figures 3(a) and 3(b) are drawn; figures 2 and 4, the same over the load, are not.`,
 		Example: `  pigeon-bench model
   pigeon-bench model --group-sizes 40,100 --loads 0.7,0.95 -o json

@@ -40,7 +40,7 @@ const faultJobs = 30
 
 func AddFaultFlags(fs *pflag.FlagSet) *faultFlags {
 	f := faultFlags{Simulate: (*experiment.Run).SimulateFaults}
-	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see docs/simulator.md). Or master-every=60s,standby=1s: measures while masters die")
+	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see bench/README.md). Or master-every=60s,standby=1s: measures while masters die")
 	fs.StringVar(&f.kinds, "fault-kinds", "", "kinds of faults, separated by commas: "+sim.AllKinds.String()+" (default: all)")
 	fs.IntSliceVar(&f.only, "only-faults", nil, "numbers of the faults that happen, of those that are planned")
 	fs.DurationVar(&f.time, "fault-time", 20*time.Second, "how long faults happen, in virtual time; then everything heals")
