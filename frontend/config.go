@@ -19,35 +19,35 @@ import (
 
 // Config is the settings of a frontend.
 type Config struct {
-	ID              string `mapstructure:"id" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
+	ID              string `mapstructure:"id" common:"yes" doc:"name of this frontend, unique in the cluster; job ids are derived from it, so it must stay the same over restarts"`
 	daemon.Settings `mapstructure:",squash"`
 
 	daemon.PublishedSettings `mapstructure:",squash"`
 
-	Listen                    string   `mapstructure:"listen" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
-	InternalListen            string   `mapstructure:"internal_listen" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
+	Listen                    string   `mapstructure:"listen" common:"yes" doc:"host:port where applications reach this frontend (SchedulerService); port 0 takes a free one"`
+	InternalListen            string   `mapstructure:"internal_listen" common:"yes" doc:"host:port where masters and node monitors reach it; keep it fixed, nodes deliver results there after a restart"`
 	Masters                   []string `mapstructure:"masters" join:"/" doc:"host:port of every group's master; the place in the list is the group's number. Policies without groups have exactly one. A group whose master has standbys has all their addresses: [[a:20502, b:20502], c:20502], or a:20502/b:20502,c:20502"`
-	Data                      string   `mapstructure:"data" doc:"folder of the journal"`
-	Journal                   string   `mapstructure:"journal" doc:"local: what is accepted is on the disk of this machine alone, and is not available while that machine is down; replicated: it is in a JetStream stream on nats_replicas servers, and a standby of this frontend on another machine goes on with it"`
+	Data                      string   `mapstructure:"data" common:"yes" doc:"folder of the journal"`
+	Journal                   string   `mapstructure:"journal" common:"yes" doc:"local: what is accepted is on the disk of this machine alone, and is not available while that machine is down; replicated: it is in a JetStream stream on nats_replicas servers, and a standby of this frontend on another machine goes on with it"`
 	JournalBytes              int64    `mapstructure:"journal_bytes" doc:"most bytes of the stream of a replicated journal, which every server reserves; new jobs are refused when less than a quarter is left. What is older than the last snapshot is removed, so it holds what was written lately, not what is unfinished"`
 	daemon.LeadershipSettings `mapstructure:",squash"`
 	NoSync                    bool   `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	DefaultClass              string `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate, and of whose work nothing is known: short or long"`
-	Classes                   string `mapstructure:"classes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
-	MaxTasks                  int    `mapstructure:"max_tasks" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
+	Classes                   string `mapstructure:"classes" common:"yes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
+	MaxTasks                  int    `mapstructure:"max_tasks" common:"yes" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
 	MaxBytes                  int64  `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
 	StageJobBytes             int64  `mapstructure:"stage_job_bytes" doc:"bytes of the files that are sent with one job (--stage) at most; one with more is refused; 0: files are not taken"`
-	StageBytes                int64  `mapstructure:"stage_bytes" doc:"bytes of the files that are sent with unfinished jobs at most, equal ones once; half of them for one user; beyond it submissions are refused until later"`
+	StageBytes                int64  `mapstructure:"stage_bytes" common:"yes" doc:"bytes of the files that are sent with unfinished jobs at most, equal ones once; half of them for one user; beyond it submissions are refused until later"`
 	owners.Quotas             `mapstructure:",squash"`
-	OwnersFile                string        `mapstructure:"owners_file" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
-	Retention                 time.Duration `mapstructure:"retention" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
+	OwnersFile                string        `mapstructure:"owners_file" common:"yes" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
+	Retention                 time.Duration `mapstructure:"retention" common:"yes" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
 	MaxEnded                  int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
 	LossWindow                time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, or three guards that ran nothing else, all of them within this time"`
 	ApplicationLease          time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
 	TraceRatio                float64       `mapstructure:"trace_ratio" doc:"share of jobs that are traced, 0 to 1; decided once per job"`
 	TraceURL                  string        `mapstructure:"trace_url" doc:"where a trace is shown, an address with {trace} for its id, such as http://jaeger:16686/trace/{trace}; 'pigeon explain' prints it; empty: the id alone"`
-	History                   string        `mapstructure:"history" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
+	History                   string        `mapstructure:"history" common:"yes" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
 	HistoryRetention          time.Duration `mapstructure:"history_retention" doc:"how long what ended jobs used is kept for pigeon history, in the folder history of the folder of the journal; 0: it is not"`
 	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in the folder history at most, about 100 bytes each; beyond it the oldest are removed before history_retention is over"`
 	EventLimit                int           `mapstructure:"event_limit" doc:"events kept for pigeon events at most; the oldest are forgotten"`

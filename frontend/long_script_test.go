@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
-	"github.com/pigeon-sched/pigeon/client"
 )
 
 // A script counts once for its job, not for each task: on the way to the frontend, in what it holds

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/client"
 )
 
 // A key is the same job at every frontend whose journal is replicated: another one names the

@@ -21,44 +21,44 @@ type Config struct {
 
 	daemon.PublishedSettings `mapstructure:",squash"`
 
-	ID               string        `mapstructure:"id" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128; empty: the name of this host"`
-	Group            int           `mapstructure:"group" doc:"number of the group this node belongs to, from 0; its master names the same"`
-	Slots            int           `mapstructure:"slots" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more; -1: one for each processor"`
+	ID               string        `mapstructure:"id" common:"yes" doc:"name of this node, unique in the cluster; letters, digits, dot, dash and underscore, at most 128; empty: the name of this host"`
+	Group            int           `mapstructure:"group" common:"yes" doc:"number of the group this node belongs to, from 0; its master names the same"`
+	Slots            int           `mapstructure:"slots" common:"yes" doc:"workers of this node: tasks it runs at a time in built-in and resident backends; every classic backend brings one more; -1: one for each processor"`
 	Master           string        `mapstructure:"master" join:"/" doc:"host:port where the group's master serves node monitors; with standbys those of all: [a:20502, b:20502], or a:20502/b:20502"`
-	Listen           string        `mapstructure:"listen" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
-	InternalListen   string        `mapstructure:"internal_listen" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
+	Listen           string        `mapstructure:"listen" common:"yes" doc:"host:port where backends of applications register (the published service); port 0 takes a free one"`
+	InternalListen   string        `mapstructure:"internal_listen" common:"yes" doc:"host:port where the master and the frontends reach this node; port 0 takes a free one"`
 	Heartbeat        time.Duration `mapstructure:"heartbeat" doc:"time between two snapshots sent to the master, and the time after which a result that was not acknowledged is sent again; the master counts a node as lost when it has received none for its lost_after (2s by default)"`
-	Grace            time.Duration `mapstructure:"grace" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
-	RestartGrace     time.Duration `mapstructure:"restart_grace" doc:"for how long exec tasks outlive this node monitor when it is killed, or stopped by SIGUSR2: one that is started again within it takes them over; 0s: they end with it"`
+	Grace            time.Duration `mapstructure:"grace" common:"yes" doc:"time between SIGTERM and SIGKILL for a killed exec task"`
+	RestartGrace     time.Duration `mapstructure:"restart_grace" common:"yes" doc:"for how long exec tasks outlive this node monitor when it is killed, or stopped by SIGUSR2: one that is started again within it takes them over; 0s: they end with it"`
 	AccountSettings  `mapstructure:",squash"`
-	WorkDir          string        `mapstructure:"work_dir" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
+	WorkDir          string        `mapstructure:"work_dir" common:"yes" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
 	StopWait         time.Duration `mapstructure:"stop_wait" doc:"how long a node monitor that is stopped (SIGTERM) waits for running tasks before it gives them back; they run elsewhere then, which is no loss and no retry. A second signal ends the wait; 0s: none"`
-	OutputLimit      int64         `mapstructure:"output_limit" doc:"bytes kept of the beginning of each of an exec attempt's two outputs; beyond them, and while less than 1 GiB or a twentieth of the disk is free, its last 64 KiB are kept and what is missing is said"`
-	LogRetention     time.Duration `mapstructure:"log_retention" doc:"how long the outputs of an ended attempt are kept"`
+	OutputLimit      int64         `mapstructure:"output_limit" common:"yes" doc:"bytes kept of the beginning of each of an exec attempt's two outputs; beyond them, and while less than 1 GiB or a twentieth of the disk is free, its last 64 KiB are kept and what is missing is said"`
+	LogRetention     time.Duration `mapstructure:"log_retention" common:"yes" doc:"how long the outputs of an ended attempt are kept"`
 	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; beyond them the oldest of the user who has most goes first, and the newest of all stays; 0: a fifth of the disk"`
 	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
-	MinFreeDisk      int64         `mapstructure:"min_free_disk" doc:"bytes of the disk of work_dir below which the node takes nothing new, by itself, until they are free again; 0: 64 MiB, or a twentieth of a smaller disk"`
+	MinFreeDisk      int64         `mapstructure:"min_free_disk" common:"yes" doc:"bytes of the disk of work_dir below which the node takes nothing new, by itself, until they are free again; 0: 64 MiB, or a twentieth of a smaller disk"`
 	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks and executors at a time, at least as many as slots; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
 	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
 	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`
 	MaxBackends      int           `mapstructure:"max_backends" doc:"backend processes registered at a time, half of them by one user; one beyond it is refused"`
-	Memory           int64         `mapstructure:"memory" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
+	Memory           int64         `mapstructure:"memory" common:"yes" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
 	Host             string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
 	Runtimes         []string      `mapstructure:"runtimes" doc:"installations for the executors of applications, each as NAME=HOME; an application that names none of them uses its own path when that is here too"`
-	LocalDirs        []string      `mapstructure:"local_dirs" doc:"folders, each on a disk of its own, among which executors of applications divide their local files (shuffle, spilled data); empty: in their folders below work_dir"`
+	LocalDirs        []string      `mapstructure:"local_dirs" common:"yes" doc:"folders, each on a disk of its own, among which executors of applications divide their local files (shuffle, spilled data); empty: in their folders below work_dir"`
 	ApplicationLease time.Duration `mapstructure:"application_lease" doc:"silence of a frontend after which the executors of its applications are stopped, unless another frontend has taken them over"`
 	GrantLease       time.Duration `mapstructure:"grant_lease" doc:"for how long after a grant an application may put its next piece of the same kind of work into the slot; 0s: each piece needs a grant of its own"`
-	DefaultTimeLimit time.Duration `mapstructure:"default_time_limit" doc:"time limit of sleep and exec tasks that have none of their own; 0s: max_time_limit"`
-	MaxTimeLimit     time.Duration `mapstructure:"max_time_limit" doc:"longest time limit that a task may ask for; one that asks for more fails with that reason; 0s: no bound"`
+	DefaultTimeLimit time.Duration `mapstructure:"default_time_limit" common:"yes" doc:"time limit of sleep and exec tasks that have none of their own; 0s: max_time_limit"`
+	MaxTimeLimit     time.Duration `mapstructure:"max_time_limit" common:"yes" doc:"longest time limit that a task may ask for; one that asks for more fails with that reason; 0s: no bound"`
 	DefaultMemory    int64         `mapstructure:"default_memory" doc:"MB of an exec task that has no memory limit of its own; 0: max_memory"`
-	MaxMemory        int64         `mapstructure:"max_memory" doc:"most MB that a task may ask for; one that asks for more fails with that reason; 0: no bound"`
+	MaxMemory        int64         `mapstructure:"max_memory" common:"yes" doc:"most MB that a task may ask for; one that asks for more fails with that reason; 0: no bound"`
 	DefaultCPUs      float64       `mapstructure:"default_cpus" doc:"processors of an exec task that has no limit of its own; 0: max_cpus"`
-	MaxCPUs          float64       `mapstructure:"max_cpus" doc:"most processors that a task may ask for; one that asks for more fails with that reason; 0: no bound"`
+	MaxCPUs          float64       `mapstructure:"max_cpus" common:"yes" doc:"most processors that a task may ask for; one that asks for more fails with that reason; 0: no bound"`
 	MaxTaskProcesses int           `mapstructure:"max_task_processes" doc:"processes and threads that an exec task may have at a time, where a cgroup is delegated; it can start none beyond them; 0: no limit"`
 	ClassWeight      int           `mapstructure:"class_weight" doc:"how many times as much of a processor as a long exec task a short one gets while both want it: by cgroup where one is delegated, else by the nice value of long tasks; 1: the same"`
 	ExecutorLimits   bool          `mapstructure:"executor_limits" doc:"end an executor of an application that uses more memory than its application said, where a cgroup is delegated"`
-	Cgroup           string        `mapstructure:"cgroup" doc:"folder of cgroup v2 for the limits of tasks, which this node monitor alone uses; empty: its own cgroup where systemd or the like has delegated it (Delegate=yes), else rlimits; off: rlimits"`
+	Cgroup           string        `mapstructure:"cgroup" common:"yes" doc:"folder of cgroup v2 for the limits of tasks, which this node monitor alone uses; empty: its own cgroup where systemd or the like has delegated it (Delegate=yes), else rlimits; off: rlimits"`
 	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend, half of them of one user; one beyond it is refused"`
 }
 

@@ -29,16 +29,16 @@ type clientConfig struct {
 
 // clusterConfig is how a cluster is found. All verbs that connect to one have its flags.
 type clusterConfig struct {
-	Frontend []string      `mapstructure:"frontend" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
-	Timeout  time.Duration `mapstructure:"timeout" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
-	RetryFor time.Duration `mapstructure:"retry_for" doc:"for how long run, submit and logs -f try their frontend and the others when it does not answer; before the first answer, and for queries such as status, at most 5s; 0: each is tried once"`
+	Frontend []string      `mapstructure:"frontend" common:"yes" doc:"host:port of the cluster's frontends; none: those of the pigeon dev that this user runs"`
+	Timeout  time.Duration `mapstructure:"timeout" common:"yes" doc:"longest wait for one answer of a frontend; waiting for a job to end is not bounded by it"`
+	RetryFor time.Duration `mapstructure:"retry_for" common:"yes" doc:"for how long run, submit and logs -f try their frontend and the others when it does not answer; before the first answer, and for queries such as status, at most 5s; 0: each is tried once"`
 
 	securityConfig `mapstructure:",squash"`
 }
 
 // ownerConfig is the owner for which jobs run. The verbs that submit jobs have its flag.
 type ownerConfig struct {
-	Owner string `mapstructure:"owner" doc:"for whom jobs run: a path such as team/alice; their share of the cluster is the owner's; empty: the user who calls"`
+	Owner string `mapstructure:"owner" common:"yes" doc:"for whom jobs run: a path such as team/alice; their share of the cluster is the owner's; empty: the user who calls"`
 }
 
 func defaultClient() clientConfig {

@@ -20,7 +20,7 @@ a.b_c is flag --a-b-c and variable PIGEON_A_B_C.`,
 	}
 	show := &cobra.Command{Use: "show", Short: "Show every setting of a role, its value and where it comes from"}
 	check := &cobra.Command{Use: "check", Short: "Check the configuration files of a role"}
-	write := &cobra.Command{Use: "write", Short: "Write a role's file with every setting, its default and a comment"}
+	write := &cobra.Command{Use: "write", Short: "Write a role's file, each setting with its default and a comment"}
 	for _, r := range roles {
 		show.AddCommand(configShow(r, roles))
 		check.AddCommand(configCheck(r))
@@ -123,20 +123,23 @@ func configWrite(r role) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   r.name,
 		Short: "Write the commented file of " + r.name + " to standard output",
-		Long: `Writes the file of ` + r.name + ` with every setting, its value and a comment. The values are
+		Long: `Writes the file of ` + r.name + ` with the settings that most clusters choose, and those that differ
+from their defaults, each with a comment; with --all every setting. The values are
 those of the flags, else of the file that --config names, else the defaults; the environment
 does not count. With --config of an earlier version it adds the settings that are new.`,
 		Example: fmt.Sprintf(`  pigeon config write %[1]s > %[1]s.yaml
+  pigeon config write %[1]s --all
   pigeon config write %[1]s --config old.yaml > %[1]s.yaml`, r.name),
 		Args: cli.FlagsOnly,
 	}
+	all := cmd.Flags().Bool("all", false, "every setting, not the common ones only")
 	addConfigFlags(cmd, r.flags)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		file, err := cmd.Flags().GetString("config")
 		if err != nil {
 			return err
 		}
-		return r.write(cmd.OutOrStdout(), config.Source{File: file, Flags: cmd.Flags()})
+		return r.write(cmd.OutOrStdout(), config.Source{File: file, Flags: cmd.Flags()}, *all)
 	}
 	return cmd
 }

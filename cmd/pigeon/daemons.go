@@ -82,7 +82,7 @@ func (v daemonVerb[C]) command() *cobra.Command {
 
 Every setting is a flag, an environment variable and a key of the YAML file, in
 this order of precedence; "pigeon config show ` + v.name + `" shows where each comes
-from. It logs to standard error, prints one line when it serves, and ends cleanly
+from, and the common ones are below ("pigeon config write ` + v.name + ` --all": every one). It logs to standard error, prints one line when it serves, and ends cleanly
 on SIGINT or SIGTERM.`,
 	}
 	output := cli.AddOutputFlag(cmd)

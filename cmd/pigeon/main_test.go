@@ -173,7 +173,7 @@ func TestVerbsAreDocumented(t *testing.T) {
 func TestCommittedConfiguration(t *testing.T) {
 	for _, r := range roles() {
 		var want bytes.Buffer
-		if err := r.write(&want, config.Source{}); err != nil {
+		if err := r.write(&want, config.Source{}, false); err != nil {
 			t.Errorf("%s: %v", r.name, err)
 			continue
 		}

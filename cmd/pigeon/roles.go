@@ -36,7 +36,7 @@ type role struct {
 	name  string
 	flags func(*pflag.FlagSet) error
 	load  func(config.Source) (config.Origins, error)
-	write func(io.Writer, config.Source) error
+	write func(w io.Writer, src config.Source, all bool) error
 	keys  func() ([]config.Key, error)
 	// survives returns what the settings survive, "" for a role without such a line.
 	survives func(config.Source) (string, error)
@@ -52,12 +52,19 @@ func roleOf[T any](name, heading string, defaults T, survives ...func(T) string)
 			_, origins, err := config.Load(defaults, src)
 			return origins, err
 		},
-		write: func(w io.Writer, src config.Source) error {
+		write: func(w io.Writer, src config.Source, all bool) error {
 			cfg, _, err := config.Load(defaults, src)
 			if err != nil {
 				return cli.AsUsageError(err)
 			}
-			return config.Write(w, heading, cfg, defaults)
+			if all {
+				return config.Write(w, heading, cfg, defaults)
+			}
+			left, err := config.WriteCommon(w, heading, cfg, defaults)
+			if err == nil && left > 0 {
+				_, err = fmt.Fprintf(w, "\n# %d more settings have their defaults; 'pigeon config write %s --all' writes them too.\n", left, name)
+			}
+			return err
 		},
 		keys: func() ([]config.Key, error) { return config.Keys(defaults) },
 		survives: func(src config.Source) (text string, err error) {

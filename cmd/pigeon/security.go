@@ -21,11 +21,11 @@ import (
 // securityConfig is how frontends are verified, and how they identify the caller. All verbs
 // that connect to a cluster have its flags.
 type securityConfig struct {
-	TokenFile string `mapstructure:"token_file" doc:"file of mode 0600 with the access token that proves who calls; empty: the file token in the folder pigeon of the user's configuration (~/.config/pigeon), if it is there, for clusters on other machines"`
-	TLSCA     string `mapstructure:"tls_ca" doc:"file with the certificate (PEM) of the cluster's authority, with which frontends are called by TLS; empty: ca.pem in ~/.config/pigeon or in /etc/pigeon, if it is there, for clusters on other machines"`
-	TLSCert   string `mapstructure:"tls_cert" doc:"file with a certificate of this user (PEM), instead of a token"`
-	TLSKey    string `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
-	Cluster   string `mapstructure:"cluster" doc:"name of the cluster, which the certificates of its frontends have; empty: that of an authority made by 'pigeon pki init', else pigeon"`
+	TokenFile string `mapstructure:"token_file" common:"yes" doc:"file of mode 0600 with the access token that proves who calls; empty: the file token in the folder pigeon of the user's configuration (~/.config/pigeon), if it is there, for clusters on other machines"`
+	TLSCA     string `mapstructure:"tls_ca" common:"yes" doc:"file with the certificate (PEM) of the cluster's authority, with which frontends are called by TLS; empty: ca.pem in ~/.config/pigeon or in /etc/pigeon, if it is there, for clusters on other machines"`
+	TLSCert   string `mapstructure:"tls_cert" common:"yes" doc:"file with a certificate of this user (PEM), instead of a token"`
+	TLSKey    string `mapstructure:"tls_key" common:"yes" doc:"file with the key of tls_cert"`
+	Cluster   string `mapstructure:"cluster" common:"yes" doc:"name of the cluster, which the certificates of its frontends have; empty: that of an authority made by 'pigeon pki init', else pigeon"`
 }
 
 // systemCA is where the authority of a machine's cluster is for all its users.

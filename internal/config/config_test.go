@@ -442,3 +442,29 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+// TestCommonKeys: a file has the common keys and those that differ from their defaults, and the help the flags of
+// the common ones; every flag works.
+func TestCommonKeys(t *testing.T) {
+	type settings struct {
+		Listen string `mapstructure:"listen" common:"yes" doc:"Where it listens."`
+		Limit  int    `mapstructure:"limit" doc:"A limit."`
+		Bytes  int    `mapstructure:"bytes" doc:"Another."`
+	}
+	defaults := settings{"a:1", 1, 2}
+	var text strings.Builder
+	left, err := WriteCommon(&text, "Settings.", settings{"a:1", 1, 3}, defaults)
+	if err != nil || left != 1 || !strings.Contains(text.String(), "listen: ") || !strings.Contains(text.String(), "bytes: 3") || strings.Contains(text.String(), "limit: ") {
+		t.Errorf("%d keys are left out, %v\n%s", left, err, &text)
+	}
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	if err := errors.Join(Flags(fs, defaults), fs.Parse([]string{"--limit", "7"})); err != nil {
+		t.Fatal(err)
+	}
+	if fs.Lookup("listen").Hidden || !fs.Lookup("limit").Hidden {
+		t.Error("the help shows the wrong flags")
+	}
+	if got, _, err := Load(defaults, Source{Flags: fs}); err != nil || got.Limit != 7 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -10,7 +10,8 @@ import (
 )
 
 // Flags registers one flag for each key of the struct: journal.sync becomes
-// --journal-sync, with the doc tag as its help and the default's value shown.
+// --journal-sync, with the doc tag as its help and the default's value shown. Where the struct has
+// common keys the flags of the others are hidden.
 // The error names a flag that fs already has.
 func Flags[T any](fs *pflag.FlagSet, defaults T) error {
 	s, err := schemaOf(reflect.TypeOf(defaults))
@@ -18,12 +19,13 @@ func Flags[T any](fs *pflag.FlagSet, defaults T) error {
 		return err
 	}
 	v := reflect.ValueOf(defaults)
+	anyCommon := s.anyCommon()
 	for _, k := range s.keys {
 		if fs.Lookup(k.Flag) != nil {
 			return fmt.Errorf("configuration key %q needs flag --%s, which is defined already", k.Path, k.Flag)
 		}
 		text := k.textOf(v.FieldByIndex(k.index), false)
-		f := &pflag.Flag{Name: k.Flag, Usage: k.Doc, DefValue: text, Value: &flagValue{key: k, text: text}}
+		f := &pflag.Flag{Name: k.Flag, Usage: k.Doc, DefValue: text, Value: &flagValue{key: k, text: text}, Hidden: anyCommon && !k.Common}
 		if k.Type == "bool" {
 			f.NoOptDefVal = "true" // --flag alone means true
 		}

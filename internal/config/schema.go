@@ -19,6 +19,9 @@ type Key struct {
 	Env  string // "PIGEON_JOURNAL_SYNC"
 	Doc  string // effect, unit, formula
 	Type string // "duration", "integer", ... as error messages name it
+	// Common is set for the settings that most clusters have to choose: help and written files show
+	// these, and the others on demand.
+	Common bool
 
 	index []int        // field path in the struct
 	typ   reflect.Type // of that field
@@ -104,7 +107,7 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 			}
 		}
 		s.keys = append(s.keys, Key{
-			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type, entry: entry, join: f.Tag.Get("join"), hide: f.Tag.Get("hide") == "values",
+			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type, entry: entry, join: f.Tag.Get("join"), hide: f.Tag.Get("hide") == "values", Common: f.Tag.Get("common") == "yes",
 			Flag: strings.NewReplacer(".", "-", "_", "-").Replace(path),
 			Env:  EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_")),
 		})
@@ -137,6 +140,9 @@ func typeName(t reflect.Type) string {
 	}
 	return ""
 }
+
+// anyCommon reports whether the struct says which keys are common; else all are shown.
+func (s schema) anyCommon() bool { return slices.ContainsFunc(s.keys, func(k Key) bool { return k.Common }) }
 
 func (s schema) find(path string) (Key, bool) {
 	if i := slices.IndexFunc(s.keys, func(k Key) bool { return k.Path == path }); i >= 0 {

@@ -14,16 +14,44 @@ const lineWidth = 100
 // heading as the first comment, then each key with its doc tag as the comment.
 // A value that differs from the default has the default next to it.
 func Write[T any](w io.Writer, heading string, values, defaults T) error {
-	return write(w, heading, values, defaults, false)
+	return write(w, heading, values, defaults, allKeys)
+}
+
+// WriteCommon is Write of the common keys, and of those whose values are not the defaults. It returns
+// how many keys it left out.
+func WriteCommon[T any](w io.Writer, heading string, values, defaults T) (left int, err error) {
+	s, err := schemaOf(reflect.TypeOf(values))
+	if err != nil {
+		return 0, err
+	}
+	if !s.anyCommon() {
+		return 0, write(w, heading, values, defaults, allKeys)
+	}
+	v, d := reflect.ValueOf(values), reflect.ValueOf(defaults)
+	for _, k := range s.keys {
+		if !k.Common && k.textOf(v.FieldByIndex(k.index), true) == k.textOf(d.FieldByIndex(k.index), true) {
+			left++
+		}
+	}
+	return left, write(w, heading, values, defaults, commonKeys)
 }
 
 // WriteChanged is Write without the keys whose values are the defaults: a program that
 // does not know these keys yet can read the file.
 func WriteChanged[T any](w io.Writer, heading string, values, defaults T) error {
-	return write(w, heading, values, defaults, true)
+	return write(w, heading, values, defaults, changedKeys)
 }
 
-func write[T any](w io.Writer, heading string, values, defaults T, changed bool) error {
+// selection is which keys are written.
+type selection int
+
+const (
+	allKeys     selection = iota
+	commonKeys            // and those that differ from their defaults
+	changedKeys           // that differ from their defaults
+)
+
+func write[T any](w io.Writer, heading string, values, defaults T, keys selection) error {
 	s, err := schemaOf(reflect.TypeOf(values))
 	if err != nil {
 		return err
@@ -31,7 +59,7 @@ func write[T any](w io.Writer, heading string, values, defaults T, changed bool)
 	var b strings.Builder
 	comment(&b, "", heading)
 	comment(&b, "", "A flag overrides the environment, which overrides this file: key a.b_c is flag --a-b-c and variable "+EnvPrefix+"A_B_C.")
-	out := yamlWriter{b: &b, schema: s, values: reflect.ValueOf(values), defaults: reflect.ValueOf(defaults), changed: changed}
+	out := yamlWriter{b: &b, schema: s, values: reflect.ValueOf(values), defaults: reflect.ValueOf(defaults), keys: keys}
 	out.section("")
 	_, err = io.WriteString(w, b.String())
 	if err != nil {
@@ -44,7 +72,7 @@ type yamlWriter struct {
 	b                *strings.Builder
 	schema           schema
 	values, defaults reflect.Value
-	changed          bool // only keys that differ from their defaults
+	keys             selection
 }
 
 // section writes the keys directly under prefix, then the sections below it.
@@ -70,7 +98,7 @@ func (w *yamlWriter) section(prefix string) {
 func (w *yamlWriter) key(k Key, name, indent string) {
 	text := k.textOf(w.values.FieldByIndex(k.index), true)
 	usual := k.textOf(w.defaults.FieldByIndex(k.index), true)
-	if w.changed && text == usual {
+	if text == usual && (w.keys == changedKeys || w.keys == commonKeys && !k.Common) {
 		return
 	}
 	w.b.WriteString("\n")

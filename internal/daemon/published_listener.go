@@ -25,7 +25,7 @@ type PublishedListener struct {
 
 // PublishedSettings are the settings of daemons that serve the published protocols.
 type PublishedSettings struct {
-	PublishedListen []PublishedListener `mapstructure:"published_listen" doc:"addresses for programs of the published protocols, which cannot prove who they are: a list of entries with address and owner. Whoever reaches one is served the published methods only, and all its work is the owner's; a node's backends run the tasks of applications that came to the same owner's published_listen of a frontend. On listen itself the kernel says who calls from this machine"`
+	PublishedListen []PublishedListener `mapstructure:"published_listen" common:"yes" doc:"addresses for programs of the published protocols, which cannot prove who they are: a list of entries with address and owner. Whoever reaches one is served the published methods only, and all its work is the owner's; a node's backends run the tasks of applications that came to the same owner's published_listen of a frontend. On listen itself the kernel says who calls from this machine"`
 }
 
 // PublishedFault returns what is wrong with published_listen, naming the entry; "" when nothing

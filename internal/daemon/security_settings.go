@@ -12,11 +12,11 @@ const NoLocalRole = "none"
 
 // SecuritySettings are how a daemon proves its identity and identifies its callers.
 type SecuritySettings struct {
-	TLSCA       string   `mapstructure:"tls_ca" doc:"file with the certificates (PEM) of the authorities that sign those of the cluster's daemons and people; with it all daemons call each other by TLS 1.3; empty: no TLS"`
-	TLSCert     string   `mapstructure:"tls_cert" doc:"file with this daemon's certificate, which names cluster, role and name (URI pigeon://CLUSTER/ROLE/NAME, or subject O, OU, CN); read again when it changes"`
-	TLSKey      string   `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
+	TLSCA       string   `mapstructure:"tls_ca" common:"yes" doc:"file with the certificates (PEM) of the authorities that sign those of the cluster's daemons and people; with it all daemons call each other by TLS 1.3; empty: no TLS"`
+	TLSCert     string   `mapstructure:"tls_cert" common:"yes" doc:"file with this daemon's certificate, which names cluster, role and name (URI pigeon://CLUSTER/ROLE/NAME, or subject O, OU, CN); read again when it changes"`
+	TLSKey      string   `mapstructure:"tls_key" common:"yes" doc:"file with the key of tls_cert"`
 	TLSCRL      string   `mapstructure:"tls_crl" doc:"file with the authorities' lists of revoked certificates (CRL, PEM); read again when it changes; empty: none is revoked"`
-	TokensFile  string   `mapstructure:"tokens_file" doc:"file with the hashes of people's access tokens, which 'pigeon token' writes; read again when it changes; empty: no token is accepted"`
+	TokensFile  string   `mapstructure:"tokens_file" common:"yes" doc:"file with the hashes of people's access tokens, which 'pigeon token' writes; read again when it changes; empty: no token is accepted"`
 	Insecure    bool     `mapstructure:"insecure" doc:"every caller may do everything, also of listeners that other machines reach; for closed networks and tests"`
 	LocalRole   string   `mapstructure:"local_role" doc:"role of this machine's users who call on loopback and are neither the daemon's own user nor root: viewer, user, operator, admin, or none"`
 	DaemonUsers []string `mapstructure:"daemon_users" doc:"users of this machine whose processes are taken for daemons of the cluster when they call on loopback, as those of the daemon's own user are"`

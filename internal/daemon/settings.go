@@ -15,18 +15,18 @@ import (
 // Settings are the settings that all daemons have. A daemon's configuration embeds them,
 // and its Validate checks them with its own.
 type Settings struct {
-	Cluster          string `mapstructure:"cluster" doc:"name that keeps the NATS subjects of several clusters apart"`
-	HTTP             string `mapstructure:"http" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
-	Advertise        string `mapstructure:"advertise" doc:"host that other daemons and clients are told for this daemon, as their settings name it; empty: the host of the address at which it listens, or, where that is every address (0.0.0.0), this host's address on the way to the masters or to NATS"`
-	NATS             string `mapstructure:"nats" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
+	Cluster          string `mapstructure:"cluster" common:"yes" doc:"name that keeps the NATS subjects of several clusters apart"`
+	HTTP             string `mapstructure:"http" common:"yes" doc:"host:port of /metrics, /healthz, /readyz and /status; port 0 takes a free one, empty switches it off"`
+	Advertise        string `mapstructure:"advertise" common:"yes" doc:"host that other daemons and clients are told for this daemon, as their settings name it; empty: the host of the address at which it listens, or, where that is every address (0.0.0.0), this host's address on the way to the masters or to NATS"`
+	NATS             string `mapstructure:"nats" common:"yes" doc:"URL of the NATS server that carries notices, or several of one cluster with commas between them; empty: none, everything is then sent by Thrift"`
 	NATSAccess       `mapstructure:",squash"`
 	SecuritySettings `mapstructure:",squash"`
 	StatusSettings   `mapstructure:",squash"`
-	Policy           string        `mapstructure:"policy" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
-	Cutoff           time.Duration `mapstructure:"cutoff" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
-	Reserved         float64       `mapstructure:"reserved" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
+	Policy           string        `mapstructure:"policy" common:"yes" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
+	Cutoff           time.Duration `mapstructure:"cutoff" common:"yes" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
+	Reserved         float64       `mapstructure:"reserved" common:"yes" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
 	Seed             uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
-	OTLP             string        `mapstructure:"otlp" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
+	OTLP             string        `mapstructure:"otlp" common:"yes" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
 	Record           string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
 }
 

@@ -22,23 +22,23 @@ import (
 
 // Options are the settings of a [Server].
 type Options struct {
-	Listen        string        `mapstructure:"listen" doc:"host:port where clients reach this server; an empty host is 127.0.0.1, port 0 takes a free one"`
+	Listen        string        `mapstructure:"listen" common:"yes" doc:"host:port where clients reach this server; an empty host is 127.0.0.1, port 0 takes a free one"`
 	Name          string        `mapstructure:"name" doc:"name of this server, which no other of its cluster has and which it keeps over restarts; empty: a random one, only without a cluster that keeps anything"`
-	ClusterName   string        `mapstructure:"cluster_name" doc:"name of the cluster of NATS servers, the same at all of them; empty: this server is alone"`
-	ClusterListen string        `mapstructure:"cluster_listen" doc:"host:port where the other servers of its cluster reach this one"`
-	Routes        []string      `mapstructure:"routes" doc:"cluster_listen of all servers of the cluster, its own may be among them; nats-route://user:password@host:port where they want that"`
-	JetStream     bool          `mapstructure:"jetstream" doc:"keep leaderships and replicated journals (JetStream), and what others store in streams; without it the server only passes notices on"`
-	StoreDir      string        `mapstructure:"store_dir" doc:"folder of what JetStream keeps, this server's alone"`
+	ClusterName   string        `mapstructure:"cluster_name" common:"yes" doc:"name of the cluster of NATS servers, the same at all of them; empty: this server is alone"`
+	ClusterListen string        `mapstructure:"cluster_listen" common:"yes" doc:"host:port where the other servers of its cluster reach this one"`
+	Routes        []string      `mapstructure:"routes" common:"yes" doc:"cluster_listen of all servers of the cluster, its own may be among them; nats-route://user:password@host:port where they want that"`
+	JetStream     bool          `mapstructure:"jetstream" common:"yes" doc:"keep leaderships and replicated journals (JetStream), and what others store in streams; without it the server only passes notices on"`
+	StoreDir      string        `mapstructure:"store_dir" common:"yes" doc:"folder of what JetStream keeps, this server's alone"`
 	MaxStore      int64         `mapstructure:"max_store" doc:"bytes that JetStream keeps at most; beyond it writes are refused"`
 	SyncInterval  string        `mapstructure:"sync_interval" doc:"always: what is acknowledged is on the disk; a duration: it is so only after that time, and a loss of power before loses it, for which daemons refuse the server"`
 	Election      time.Duration `mapstructure:"election_timeout" doc:"after this long without its leader, up to twice as long by chance, a replica of a stream stands for election; longer on machines whose disks are slow"`
 	Monitor       string        `mapstructure:"monitor" doc:"host:port of the server's monitoring (HTTP); empty: none"`
-	CA            string        `mapstructure:"tls_ca" doc:"file with the certificates by which those of clients and other servers must be signed; empty: they are not asked for one"`
-	Cert          string        `mapstructure:"tls_cert" doc:"file with the certificate of this server; empty: no TLS"`
-	Key           string        `mapstructure:"tls_key" doc:"file with the key of tls_cert"`
+	CA            string        `mapstructure:"tls_ca" common:"yes" doc:"file with the certificates by which those of clients and other servers must be signed; empty: they are not asked for one"`
+	Cert          string        `mapstructure:"tls_cert" common:"yes" doc:"file with the certificate of this server; empty: no TLS"`
+	Key           string        `mapstructure:"tls_key" common:"yes" doc:"file with the key of tls_cert"`
 	CRL           string        `mapstructure:"tls_crl" doc:"file with the lists of revoked certificates (PEM); empty: none"`
-	Cluster       string        `mapstructure:"cluster" doc:"name of Pigeon's cluster: of those that tls_ca signs, the certificates of its daemons are admitted, each with the permissions of its role and name"`
-	SecretFile    string        `mapstructure:"secret_file" doc:"file of mode 0600 with a secret of 16 bytes or more, which clients have in their URL (nats://SECRET@host:port), and the other servers of the cluster in theirs; not with tls_ca; empty: none"`
+	Cluster       string        `mapstructure:"cluster" common:"yes" doc:"name of Pigeon's cluster: of those that tls_ca signs, the certificates of its daemons are admitted, each with the permissions of its role and name"`
+	SecretFile    string        `mapstructure:"secret_file" common:"yes" doc:"file of mode 0600 with a secret of 16 bytes or more, which clients have in their URL (nats://SECRET@host:port), and the other servers of the cluster in theirs; not with tls_ca; empty: none"`
 	DaemonUsers   []string      `mapstructure:"daemon_users" doc:"users of this machine whose processes are admitted on loopback in addition to this server's own user and root"`
 	Insecure      bool          `mapstructure:"insecure" doc:"admit everybody who reaches this server, also off loopback: who does can read what tasks write and stop the cluster"`
 	ConfigFile    string        `mapstructure:"server_config" doc:"configuration file of NATS for what has no setting here, such as users and accounts; what is set here replaces what it says; empty: none"`

@@ -23,8 +23,8 @@ type Share struct {
 
 // Shares are the settings of masters about owners.
 type Shares struct {
-	Shares   []Share       `mapstructure:"shares" doc:"what owners are entitled to of each group's slots: a list of entries with owner (a path), weight (above 0, default 1), max and min (parts of the slots, 0 to 1); owners without an entry have weight 1. Read again on SIGHUP and when the file changes"`
-	HalfLife time.Duration `mapstructure:"half_life" doc:"after this long half of what an owner has used of the long class is forgotten; 0: nothing of it is remembered while it wants nothing. Read again as shares"`
+	Shares   []Share       `mapstructure:"shares" common:"yes" doc:"what owners are entitled to of each group's slots: a list of entries with owner (a path), weight (above 0, default 1), max and min (parts of the slots, 0 to 1); owners without an entry have weight 1. Read again on SIGHUP and when the file changes"`
+	HalfLife time.Duration `mapstructure:"half_life" common:"yes" doc:"after this long half of what an owner has used of the long class is forgotten; 0: nothing of it is remembered while it wants nothing. Read again as shares"`
 }
 
 // Message returns the settings as masters' cores get them.
@@ -71,7 +71,7 @@ type Quota struct {
 
 // Quotas are the settings of frontends about owners.
 type Quotas struct {
-	Quotas       []Quota `mapstructure:"quotas" doc:"what owners, each with all owners below it, may have unfinished at this frontend: a list of entries with owner (a path), tasks and bytes (0: no limit). Read again on SIGHUP and when the file changes"`
+	Quotas       []Quota `mapstructure:"quotas" common:"yes" doc:"what owners, each with all owners below it, may have unfinished at this frontend: a list of entries with owner (a path), tasks and bytes (0: no limit). Read again on SIGHUP and when the file changes"`
 	DefaultTasks int     `mapstructure:"default_tasks" doc:"quota of tasks of each owner of jobs that quotas does not name; 0: none. Read again as quotas"`
 	DefaultBytes int64   `mapstructure:"default_bytes" doc:"quota of bytes of each owner of jobs that quotas does not name; 0: none. Read again as quotas"`
 	Users        []User  `mapstructure:"owner_users" doc:"for which owners, in addition to the one of its own name, the jobs of a user may run: a list of entries with owner (a path, with all owners below it) and user; operators may name any owner. Read again as quotas"`
