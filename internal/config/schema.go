@@ -142,7 +142,9 @@ func typeName(t reflect.Type) string {
 }
 
 // anyCommon reports whether the struct says which keys are common; else all are shown.
-func (s schema) anyCommon() bool { return slices.ContainsFunc(s.keys, func(k Key) bool { return k.Common }) }
+func (s schema) anyCommon() bool {
+	return slices.ContainsFunc(s.keys, func(k Key) bool { return k.Common })
+}
 
 func (s schema) find(path string) (Key, bool) {
 	if i := slices.IndexFunc(s.keys, func(k Key) bool { return k.Path == path }); i >= 0 {
