@@ -60,7 +60,7 @@ func printedObjects() []jsonpage.Output {
 		{Verb: "cluster upgrade", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
 		{Verb: "cluster status", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
 		{Verb: "cluster remove", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
-		{Verb: "sim", When: "for each policy and seed", Of: reflect.TypeFor[measure.Result]()},
+		{Verb: "sim", When: "for each policy and seed", Of: reflect.TypeFor[measure.Result](), On: "[pigeon-bench sim](../bench/json.md#pigeon-bench-sim)"},
 		{Verb: "config show", When: "for each setting", Of: reflect.TypeFor[config.Origin]()},
 		{Verb: "doctor", When: "for each check", Of: reflect.TypeFor[doctor.Finding]()},
 		{Verb: "version", Of: reflect.TypeFor[cli.Version]()},
@@ -92,9 +92,6 @@ const jsonIntroduction = `# JSON of the commands
 Written by ` + "`make json`" + ` from the types of the program; do not edit it.
 
 With ` + "`-o json`" + ` these verbs print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
-Keys are a contract: a later version may add some. Times and durations are numbers of seconds, unless the table says otherwise. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or, as ` + "`cpu_per_task`" + ` of a simulation, not measured.
-
-The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` and ` + "`where`" + ` (such as "worker 3"). Events of a job are submitted, completed, failed and cancelled;
-of a task launched, started, suspended, resumed, ended and reported, of which live histories have started and reported, and how an attempt ended that another one followed: failed, lost or yielded. The file of a frontend has an event origin for each of its starts: ` + "`where`" + ` is the instant of time 0.
+Keys are a contract: a later version may add some. Times and durations are numbers of seconds, unless the table says otherwise. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or not measured.
 
 `

@@ -74,6 +74,9 @@ const jsonIntroduction = `# JSON of the laboratory
 Written by ` + "`make json`" + ` from the types of the program; do not edit it.
 
 With ` + "`-o json`" + ` these verbs of pigeon-bench print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
-The conventions are those of [the commands of pigeon](../docs/json.md); ` + "`sim`" + ` is described there.
+The conventions are those of [the commands of pigeon](../docs/json.md).
+
+The histories of ` + "`sim --history`, `replay --history`" + ` and of frontends are JSON Lines too: ` + "`time`" + ` (seconds from the start), ` + "`job`, `task` and `attempt`" + ` (not of a whole job), ` + "`event`" + ` and ` + "`where`" + ` (such as "worker 3"). Events of a job are submitted, completed, failed and cancelled;
+of a task launched, started, suspended, resumed, ended and reported, of which live histories have started and reported, and how an attempt ended that another one followed: failed, lost or yielded. The file of a frontend has an event origin for each of its starts: ` + "`where`" + ` is the instant of time 0.
 
 `

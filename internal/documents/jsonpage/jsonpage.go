@@ -26,6 +26,7 @@ type Output struct {
 	Verb string
 	When string // "" for a verb that prints one kind of object
 	Of   reflect.Type
+	On   string // link to the section of another page that has the object; "" for this page
 }
 
 // Page is the page of a program.
@@ -99,6 +100,10 @@ func (w *writer) verb(t testing.TB, p Output) {
 	}
 	if p.When != "" {
 		fmt.Fprintf(&w.out, "%s%s: ", strings.ToUpper(p.When[:1]), p.When[1:])
+	}
+	if p.On != "" {
+		fmt.Fprintf(&w.out, "an object as of %s.\n\n", p.On)
+		return
 	}
 	if slices.Contains(w.seen, p.Of) {
 		fmt.Fprintf(&w.out, "an object as of %s.\n\n", linkTo(w.page.Program+" "+w.verbOf(p.Of)))
