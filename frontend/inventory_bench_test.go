@@ -42,9 +42,7 @@ func BenchmarkInventory(b *testing.B) {
 		n := &benchNode{posted: make(chan func(), fronts), calls: connections.NewCalls(ctx, daemontest.Codec(), 10*time.Second, pools), busy: &busy}
 		list[i] = n
 		n.Inventories = inventory.New(inventory.Config{
-			Envelope: func(f string) wire.Inventory {
-				return wire.Inventory{Node: fmt.Sprint("n", i), Incarnation: 1, Address: "127.0.0.1:1", Frontend: f}
-			},
+			Self: &wire.Sender{Ref: wire.Ref{Role: sched.Worker, Name: fmt.Sprint("n", i)}, Incarnation: 1, Address: "127.0.0.1:1"},
 			Held: func(visit func(*inventory.Attempt)) {
 				for f := range fronts {
 					for task := range each {

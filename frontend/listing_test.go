@@ -33,9 +33,7 @@ func listingOf(t *testing.T, f *frontOf, node *daemontest.Peer, refused chan<- i
 	t.Cleanup(l.calls.Wait)
 	clock := runloop.NewClock()
 	l.Inventories = inventory.New(inventory.Config{
-		Envelope: func(name string) wire.Inventory {
-			return wire.Inventory{Node: node.Ref.Name, Incarnation: node.Incarnation, Frontend: name}
-		},
+		Self: &wire.Sender{Ref: node.Ref, Incarnation: node.Incarnation},
 		Held: func(visit func(*inventory.Attempt)) {
 			for _, id := range l.held {
 				visit(&inventory.Attempt{ID: id, Distributor: sched.Addr{Role: sched.Distributor}})
