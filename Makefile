@@ -220,10 +220,10 @@ test-spark: lint-spark ## style and unit tests of the plugin
 test-spark-cli: spark-wheel ## 'pigeon spark' with a real Spark; on a cluster too after 'make spark'
 	$(GO) test ./cmd/pigeon -run '^TestRealSpark' -v -count 1 -timeout 20m
 
-test-spark-lines: build spark-wheels ## applications on every line of Spark, features on 4.3; writes docs/spark-lines.md (an hour)
+test-spark-lines: build spark-wheels ## applications on every line of Spark, features on 4.3; writes bench/results/spark-lines.md (an hour)
 	@$(MAKE) --no-print-directory spark SPARK_LINES='$(EVERY_JAR)'
 	PIGEON_SPARK_HOMES=$(abspath $(SPARKS)) $(GO) test ./sparkplugin/sparktest/applications -v -count 1 -timeout 3h \
-		-full -lines '$(LINES)' -table $(abspath docs/spark-lines.md)
+		-full -lines '$(LINES)' -table $(abspath bench/results/spark-lines.md)
 
 test-spark-faults: build ## kill or stop every process of a Spark application in each phase; bad input (half an hour)
 	@$(MAKE) --no-print-directory spark-wheels LINES=4.3
@@ -237,13 +237,13 @@ test-spark-suites: build ## a choice of Spark's own tests on real daemons (four 
 	python3 -B -m unittest discover -q -s tools/spark-suites
 	$(SUITES) --modes grants,coarse --short $(OUT)/spark-suites
 
-test-spark-full: build ## Spark's own suites: grants, coarse, local-cluster; writes docs/spark-suites.md (two hours; resumes)
+test-spark-full: build ## Spark's own suites: grants, coarse, local-cluster; writes bench/results/spark-suites.md (two hours; resumes)
 	@$(MAKE) --no-print-directory spark SPARK_LINES=4.0
 	$(SUITES) $(SUITES_FLAGS) $(OUT)/spark-suites; status=$$?; $(MAKE) --no-print-directory spark-suites-table && exit $$status
 
-spark-suites-table: ## docs/spark-suites.md from the kept results
+spark-suites-table: ## bench/results/spark-suites.md from the kept results
 	python3 -B tools/spark-suites/table.py $(OUT)/spark-suites > $(OUT)/spark-suites/table.md
-	mv $(OUT)/spark-suites/table.md docs/spark-suites.md
+	mv $(OUT)/spark-suites/table.md bench/results/spark-suites.md
 
 ##@ Python (needs Python 3.10 with venv)
 

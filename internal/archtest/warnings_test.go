@@ -13,7 +13,7 @@ import (
 )
 
 // warned is a row of the tables of warnings and errors in docs/operations.md.
-var warned = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\|$")
+var warned = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\|$")
 
 // warnings returns the messages that a file logs as warnings, by a logger or by a function of its
 // package that limits how often (thrift/server). For one that is put together, its beginning.

@@ -9,7 +9,7 @@
 //	... -full -lines '3.5 4.0 4.1 4.2 4.3'                         all; features of Spark on -features
 //	... -full -run 'Applications/4.2/tpch'                       one
 //	... -full -lines '3.5 4.2' -modes grants                     without the same on local[2]
-//	... -table ../../../docs/spark-lines.md                      adds what ran so far
+//	... -table ../../../bench/results/spark-lines.md                      adds what ran so far
 //
 // Runs are recorded below out/sparktest/ran, a file for each line, application and mode,
 // so that the lines may be run one after the other. The page shows the recorded runs, and
