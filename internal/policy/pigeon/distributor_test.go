@@ -151,9 +151,9 @@ func TestOnlyGroupsThatServe(t *testing.T) {
 }
 
 // docs/design.md, section 2, rule 3: "a master reports `AttemptLost`, and attempt n+1 goes
-// to the head of its queue: at once after the first loss, later ones after 1, 2, 4 ... 30 s.
-// A task fails with that reason when three distinct nodes were lost while they ran it,
-// within ten minutes (`loss_window`)"
+// to the head of its queue: at once after the first loss, later ones after 1, 2, 4 ... 30 s.";
+// "A task fails when three distinct nodes were lost while they ran it, within ten minutes
+// (`loss_window`)"
 func TestLostAttempts(t *testing.T) {
 	f := newFrontend(t, 1)
 	f.step(sched.Addr{}, &sched.Message{Kind: sched.Submit, Job: jobOne, Count: 1})
