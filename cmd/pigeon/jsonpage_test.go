@@ -92,6 +92,6 @@ const jsonIntroduction = `# JSON of the commands
 Written by ` + "`make json`" + ` from the types of the program; do not edit it.
 
 With ` + "`-o json`" + ` these verbs print one JSON object a line (JSON Lines) on standard output, and nothing else there: %s.
-Keys are a contract: a later version may add some. Times and durations are numbers of seconds, unless the table says otherwise. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or not measured.
+Keys are a contract: a later version may add some. Times and durations are numbers of seconds, unless the page says otherwise. A *number?* is null where it is not known; an *optional* key is left out when it is 0, false, empty or not measured.
 
 `

@@ -43,7 +43,7 @@ func inOrder(daemons []daemon) []daemon {
 		d.Name = "pigeon_*_" + rest
 		return d
 	}
-	key := func(d telemetry.Description) string { return shared(d).Name + d.Type + labels(d) + d.Help }
+	key := func(d telemetry.Description) string { return shared(d).Name + traits(d) + d.Help }
 	for _, of := range daemons {
 		for _, d := range of.Metrics {
 			times[key(d)]++
@@ -66,18 +66,24 @@ func inOrder(daemons []daemon) []daemon {
 	return append([]daemon{all}, own...)
 }
 
-// labels lists the labels of a metric with their values, for a cell of a table.
-func labels(d telemetry.Description) string {
+// traits names the type of a metric, unless its name does, and its labels with their values.
+func traits(d telemetry.Description) string {
 	var all []string
+	if d.Type != "counter" {
+		all = append(all, d.Type)
+	}
 	for _, l := range d.Labels {
 		all = append(all, l.Name+": "+strings.Join(l.Values, ", "))
 	}
-	return strings.Join(all, "; ")
+	if all == nil {
+		return ""
+	}
+	return " (" + strings.Join(all, "; ") + ")"
 }
 
 func TestPage(t *testing.T) {
 	var page strings.Builder
-	tmpl := template.Must(template.New("page").Funcs(template.FuncMap{"labels": labels}).Parse(pageTemplate))
+	tmpl := template.Must(template.New("page").Funcs(template.FuncMap{"traits": traits}).Parse(pageTemplate))
 	if err := tmpl.Execute(&page, map[string]any{"Daemons": inOrder(daemons())}); err != nil {
 		t.Fatal(err)
 	}

@@ -131,10 +131,9 @@ func linkTo(heading string) string {
 	return fmt.Sprintf("[%s](#%s)", heading, strings.ToLower(strings.ReplaceAll(heading, " ", "-")))
 }
 
-// fields writes the table of an object.
+// fields writes the list of the keys of an object.
 func (w *writer) fields(t testing.TB, object reflect.Type) {
 	t.Helper()
-	w.out.WriteString("| key | type | meaning |\n| --- | --- | --- |\n")
 	w.rows(t, object, false)
 	w.out.WriteString("\n")
 }
@@ -152,7 +151,7 @@ func (w *writer) rows(t testing.TB, object reflect.Type, absent bool) {
 				inner = inner.Elem()
 			}
 			if slices.Contains(w.seen, inner) && w.verbOf(inner) != "" {
-				fmt.Fprintf(&w.out, "| ... | | the keys of %s |\n", linkTo(w.page.Program+" "+w.verbOf(inner)))
+				fmt.Fprintf(&w.out, "- the keys of %s\n", linkTo(w.page.Program+" "+w.verbOf(inner)))
 				continue
 			}
 			w.rows(t, inner, absent || pointer)
@@ -173,7 +172,7 @@ func (w *writer) rows(t testing.TB, object reflect.Type, absent bool) {
 		if omitted || absent {
 			kind += ", optional"
 		}
-		fmt.Fprintf(&w.out, "| `%s` | %s | %s |\n", key, kind, strings.ReplaceAll(meaning, "|", `\|`))
+		fmt.Fprintf(&w.out, "- `%s` (%s): %s\n", key, kind, meaning)
 	}
 }
 
