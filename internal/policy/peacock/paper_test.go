@@ -53,7 +53,7 @@ func resampled(t *testing.T, p sched.Policy, jobs int, load float64, workers int
 // The paper's section 4: "Peacock executes jobs in average between 13% to 77% faster than
 // Sparrow in all settings", at light loads too, and its figure 5: the rotations stay
 // bounded when a cluster is loaded for long, which shorter runs do not show. The bounds leave
-// room for other draws; docs/policies.md has the figures.
+// room for other draws; bench/results/peacock.md has the figures.
 func TestPaperFigures(t *testing.T) {
 	for _, c := range []struct {
 		jobs            int
