@@ -115,11 +115,9 @@ chaos: build ## real processes under overlapping faults, every policy and CHAOS_
 	GO='$(GO)' SEEDS='$(CHAOS_SEEDS)' POLICIES='$(CHAOS_POLICIES)' MINUTES=$(CHAOS_MINUTES) RATE=$(CHAOS_RATE) BESIDE='$(BESIDE)' BINARY='$(BINARY)' STANDBYS='$(STANDBYS)' KINDS='$(KINDS)' \
 		SPARK='$(SPARK)' $(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) sh tools/chaos.sh $(OUT)/chaos/pigeon-bench $(OUT)/chaos bench/results/reliability.md
 
-failover: lab ## how long a cluster stands still when machines die, 20 times each, and what a rolling restart costs, SPARK=2 with applications; writes bench/results/failover.md (half an hour)
+failover: lab ## how long a cluster stands still when machines die, 20 times each; writes bench/results/failover.md (a quarter of an hour)
 	@mkdir -p $(OUT)
-	@[ -z '$(SPARK)' ] || { $(MAKE) --no-print-directory spark-wheel && $(MAKE) --no-print-directory spark; }
 	$(BENCH) failover --runs $(or $(RUNS),20) > $(OUT)/failover.md
-	-$(if $(SPARK),SPARK_HOME=$$(echo $(abspath $(WHEEL))/lib/python3*/site-packages/pyspark)) $(BENCH) rolling $(if $(SPARK),--spark $(SPARK)) --longest $(or $(LONGEST),60s) --quiet $(or $(QUIET),60s) >> $(OUT)/failover.md
 	mv $(OUT)/failover.md bench/results/failover.md
 
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
@@ -139,29 +137,23 @@ bench: lab ## speed and memory, medians and spreads of RUNS=3 (half an hour)
 	$(GO) test -run '^$$' -bench . -benchmem -count 6 -timeout 60m $(BENCHED) | tee $(OUT)/bench/go.txt
 	$(TOOL) benchstat $(OUT)/bench/go.txt | tee $(OUT)/bench/benchstat.txt
 
-bench-reuther: lab ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; page and figures in out/reuther (half an hour on a quiet machine)
-	$(BENCH) reuther --rounds $(RUNS) --variable --multilevel 10 --out $(OUT)/reuther
+bench-reuther: lab ## programs as tasks compared with the floor, xargs and GNU parallel, after Reuther et al., RUNS=3; writes out/reuther.md (a quarter of an hour on a quiet machine)
+	@mkdir -p $(OUT)
+	$(BENCH) reuther --rounds $(RUNS) --doc $(OUT)/reuther.md
 
-PEERS ?= floor,pigeon,pigeon-dir,pigeon-dev,xargs,parallel,task-spooler,asynq,river
-BATCH_PEERS ?= floor,pigeon,slurm,gridengine
-peers: lab bin/peers ## the same, compared with parallel, task-spooler, asynq and River, then a small form compared with Slurm and Grid Engine, all of which it installs (root); RUNS=3; DOC=bench/results/launch.md writes that page and bench/results/launch-batch.md (an hour on a quiet machine)
+PEERS ?= floor,pigeon,pigeon-dev,xargs,parallel,asynq,river
+peers: lab bin/peers ## the same, also compared with asynq and River, which it installs (root), RUNS=3 (half an hour on a quiet machine)
 	sh tools/peers.sh
-	$(BENCH) reuther --peers $(PEERS) --work 20s --durations 0s,100ms,500ms --rounds $(RUNS) --out $(OUT)/reuther $(if $(DOC),--doc $(DOC))
-	$(BENCH) reuther --peers $(BATCH_PEERS) --work 2s --durations 0s,500ms,1s,2s --zero 5 --rounds $(RUNS) --out $(OUT)/reuther-batch $(if $(DOC),--doc $(basename $(DOC))-batch.md)
+	@mkdir -p $(OUT)
+	$(BENCH) reuther --peers $(PEERS) --work 20s --durations 0s,100ms,500ms --rounds $(RUNS) --doc $(OUT)/reuther.md
 
 bin/peers: $(wildcard bench/peers/*.go) bench/peers/go.mod bench/peers/go.sum
 	cd bench/peers && $(GO) build -o $(abspath bin/peers) .
 
-bench-sim: lab ## time and memory of the simulator for every policy, RUNS=3 (three minutes)
-	@mkdir -p $(OUT)/results
-	$(BENCH) speed --traces $(TRACES) --runs $(RUNS) > $(OUT)/results/speed.tmp
-	@mv $(OUT)/results/speed.tmp $(OUT)/results/speed.md && cat $(OUT)/results/speed.md
-
 COMPARED = files steady-ngo steady-nyh steady-exp google options-ngo options-nyh uneven mistakes mistakes-nyh
 results: lab ## bench/results/simulated.md: simulated comparisons of all policies (three quarters of an hour; out/results keeps them)
 	bench/results.sh $(BENCH) $(TRACES) $(OUT)/results
-	@test -s $(OUT)/results/speed.md || $(MAKE) --no-print-directory bench-sim
-	$(BENCH) compare results --beside bench/results/simulated --with $(OUT)/results/speed.md --with $(OUT)/results/model.md $(addprefix --see bench/results/,live.md spark.md tail.md) \
+	$(BENCH) compare results --beside bench/results/simulated --with bench/results/simulated/speed.md --with $(OUT)/results/model.md $(addprefix --see bench/results/,live.md spark.md tail.md) \
 		$(addprefix $(OUT)/results/,$(COMPARED)) > $(OUT)/results/page.md
 	mv $(OUT)/results/page.md bench/results/simulated.md
 	cp $(OUT)/results/model/figure3a.png $(OUT)/results/model/figure3b.png bench/results/simulated/
@@ -205,7 +197,7 @@ spark-demo: spark-wheel ## three Spark drivers at once, on Pigeon and on Spark s
 	@$(MAKE) --no-print-directory spark
 	python3 -B tools/spark-demo/demo.py $(BIN) $(WHEEL)/lib/python3*/site-packages/pyspark $(OUT)/spark-demo
 
-bench-spark: lab spark-wheel ## Spark on Pigeon against Spark standalone, RUNS=3 (half an hour on a quiet machine)
+bench-spark: lab spark-wheel ## Spark on Pigeon against Spark standalone, RUNS=3 (a quarter of an hour on a quiet machine)
 	@$(MAKE) --no-print-directory spark
 	@rm -rf $(OUT)/bench-spark && mkdir -p $(OUT)/bench-spark
 	SPARK_HOME=$$(echo $(WHEEL)/lib/python3*/site-packages/pyspark) $(BENCH) spark --repeats $(RUNS) --data $(OUT)/bench-spark > $(OUT)/bench-spark/table.md

@@ -8,14 +8,8 @@ missing=
 want() { # PROGRAM PACKAGES
 	[ -x "$1" ] || command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
 }
-want slurmctld "slurmctld slurm-client"
-want slurmd "slurmd slurm-client"
-want munged munge
-want sge_qmaster "gridengine-master gridengine-client iproute2"
-want sge_execd "gridengine-exec gridengine-client iproute2"
 # moreutils has another program of this name.
 parallel --version 2>/dev/null | grep -q '^GNU' || missing="$missing parallel"
-want tsp task-spooler
 want redis-server redis-server
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || want postgres postgresql
 [ -n "$missing" ] || exit 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,8 +20,8 @@ import (
 // retries is how often a task may fail by itself: its process is killed from time to time.
 const retries = 20
 
-// clients submit jobs and wait for them.
-type clients struct {
+// Clients submit jobs and wait for them.
+type Clients struct {
 	frontends []*wire.SchedulerClient
 	names     int // of frontends; the standbys follow
 	pools     []*client.Pool
@@ -31,12 +32,14 @@ type clients struct {
 	jobs []history.Job
 }
 
-func newClients(addresses []string, names int, program []string) (*clients, error) {
-	c := &clients{program: program, names: names}
+// NewClients returns clients of frontends, of which those after the first names are standbys: number
+// names+i is that of i. program is that of tasks; its folder is among its arguments.
+func NewClients(addresses []string, names int, program []string) (*Clients, error) {
+	c := &Clients{program: program, names: names}
 	for _, at := range addresses {
 		pool, err := client.New(client.Options{Name: "frontend", Address: at, MaxConns: 512, CallTimeout: 5 * time.Second, BackoffMax: 100 * time.Millisecond})
 		if err != nil {
-			c.close()
+			c.Close()
 			return nil, err
 		}
 		c.pools, c.frontends = append(c.pools, pool), append(c.frontends, wire.NewSchedulerClient(pool))
@@ -44,7 +47,9 @@ func newClients(addresses []string, names int, program []string) (*clients, erro
 	return c, nil
 }
 
-func (c *clients) close() {
+// Close closes the connections, when all jobs have ended or were given up.
+func (c *Clients) Close() {
+	c.running.Wait()
 	for _, p := range c.pools {
 		_ = p.Close() // it only closes connections
 	}
@@ -52,7 +57,7 @@ func (c *clients) close() {
 
 // places returns the clients of a frontend's name: of the first process of that name, and of
 // its standby.
-func (c *clients) places(name int) (list []*wire.SchedulerClient) {
+func (c *Clients) places(name int) (list []*wire.SchedulerClient) {
 	for i := name; i < len(c.frontends); i += c.names {
 		list = append(list, c.frontends[i])
 	}
@@ -64,7 +69,7 @@ const submitWithin = 5 * time.Second
 
 // submitAll submits jobs at random times until load ends. Jobs are waited for until ctx
 // ends.
-func (c *clients) submitAll(ctx, load context.Context, o *Options) {
+func (c *Clients) submitAll(ctx, load context.Context, o *Options) {
 	draw := rand.New(rand.NewPCG(o.Seed, 0x10ad)) //nolint:gosec // it is to be repeated
 	for at, n := Now(), 0; ; n++ {
 		at += int64(draw.ExpFloat64() / o.Jobs * 1e9)
@@ -76,38 +81,67 @@ func (c *clients) submitAll(ctx, load context.Context, o *Options) {
 		if !sleepUntil(load, at) {
 			return
 		}
-		c.mu.Lock()
-		c.jobs = append(c.jobs, j)
-		c.mu.Unlock()
-		c.running.Go(func() { c.follow(ctx, n, request, cancelAfter) })
+		c.submitJob(ctx, j, request, cancelAfter)
 	}
 }
 
+// submitJob submits a job and follows it until it or ctx ends.
+func (c *Clients) submitJob(ctx context.Context, j history.Job, request *api.Request, cancelAfter time.Duration) {
+	c.mu.Lock()
+	n := len(c.jobs)
+	c.jobs = append(c.jobs, j)
+	c.mu.Unlock()
+	c.running.Go(func() { c.follow(ctx, n, request, cancelAfter) })
+}
+
+// SubmitEvery submits a job of the short class and of one task at every interval until ctx ends, and
+// follows each until then. It returns at once.
+func (c *Clients) SubmitEvery(ctx context.Context, interval, lasts time.Duration) {
+	c.running.Go(func() {
+		for n := 0; delay.For(ctx, interval); n++ {
+			key := fmt.Sprintf("short-%d", n)
+			c.submitJob(ctx, history.Job{Key: key, Tasks: 1, Writes: true}, c.Request(key, "short", []time.Duration{lasts}), 0)
+		}
+	})
+}
+
+// Frontend returns the client of one of the addresses.
+func (c *Clients) Frontend(i int) *wire.SchedulerClient { return c.frontends[i] }
+
+// Request returns a job of exec tasks that write their history.
+func (c *Clients) Request(key, class string, lasts []time.Duration) *api.Request {
+	r := &api.Request{Key: key, Class: class, Retries: retries, Backend: api.BackendExec, Tasks: make([]api.Task, len(lasts))}
+	for i := range r.Tasks {
+		argv := append(slices.Clone(c.program), lasts[i].String())
+		r.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv, Env: exitAtOnce()}}
+	}
+	return r
+}
+
 // draw makes job n.
-func (c *clients) draw(draw *rand.Rand, n int) (history.Job, *api.Request) {
+func (c *Clients) draw(draw *rand.Rand, n int) (history.Job, *api.Request) {
 	long, writes := draw.IntN(10) == 0, draw.IntN(10) > 0
 	j := history.Job{Key: fmt.Sprintf("short-%d", n), Frontend: n % c.names, Tasks: 1 + draw.IntN(6), Long: long, Writes: writes}
 	class, least, most := "short", 0.05, 0.6
 	if long {
 		j.Key, j.Tasks, class, least, most = history.LongJob+strconv.Itoa(n), 1+draw.IntN(2), "long", 1.5, 4
 	}
-	request := &api.Request{Key: j.Key, Class: class, Retries: retries, Backend: api.BackendExec, Tasks: make([]api.Task, j.Tasks)}
+	lasts := make([]time.Duration, j.Tasks)
+	for i := range lasts {
+		lasts[i] = time.Duration((least + draw.Float64()*(most-least)) * 1e9)
+	}
+	request := c.Request(j.Key, class, lasts)
 	if !writes {
 		request.Backend, request.Retries = api.BackendSleep, 0
-	}
-	for i := range request.Tasks {
-		lasts := time.Duration((least + draw.Float64()*(most-least)) * 1e9)
-		request.Tasks[i].Payload = api.Payload{Backend: api.BackendSleep, Sleep: lasts}
-		if writes {
-			argv := append(append([]string(nil), c.program...), lasts.String())
-			request.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: argv, Env: exitAtOnce()}}
+		for i := range request.Tasks {
+			request.Tasks[i].Payload = api.Payload{Backend: api.BackendSleep, Sleep: lasts[i]}
 		}
 	}
 	return j, request
 }
 
 // change changes the record of a job.
-func (c *clients) change(n int, set func(*history.Job)) {
+func (c *Clients) change(n int, set func(*history.Job)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	set(&c.jobs[n])
@@ -115,7 +149,7 @@ func (c *clients) change(n int, set func(*history.Job)) {
 
 // follow submits a job until it is accepted, cancels it where that was drawn, and waits for
 // its end. It submits a job again that its frontend does not know any more.
-func (c *clients) follow(ctx context.Context, n int, request *api.Request, cancelAfter time.Duration) {
+func (c *Clients) follow(ctx context.Context, n int, request *api.Request, cancelAfter time.Duration) {
 	places := c.places(n % c.names)
 	c.change(n, func(j *history.Job) { j.Submitted = Now() })
 	for known := false; !known && ctx.Err() == nil; cancelAfter = 0 {
@@ -130,7 +164,7 @@ func (c *clients) follow(ctx context.Context, n int, request *api.Request, cance
 }
 
 // submit submits a job until it is accepted. It reports false where it never will be.
-func (c *clients) submit(ctx context.Context, n int, places []*wire.SchedulerClient, request *api.Request) (accepted bool) {
+func (c *Clients) submit(ctx context.Context, n int, places []*wire.SchedulerClient, request *api.Request) (accepted bool) {
 	for at := 0; ; at++ {
 		c.change(n, func(j *history.Job) { j.Called = Now() })
 		call, stop := context.WithTimeout(ctx, submitWithin)
@@ -150,7 +184,7 @@ func (c *clients) submit(ctx context.Context, n int, places []*wire.SchedulerCli
 
 // wait waits for the end of an accepted job. It reports false where the frontend does not know the
 // job any more.
-func (c *clients) wait(ctx context.Context, n int, places []*wire.SchedulerClient, key string) (known bool) {
+func (c *Clients) wait(ctx context.Context, n int, places []*wire.SchedulerClient, key string) (known bool) {
 	for at := 0; ctx.Err() == nil; {
 		call, stop := context.WithTimeout(ctx, 4*time.Second)
 		s, err := places[at%len(places)].Wait(call, key, 2*time.Second)
@@ -182,7 +216,7 @@ func unknown(err error) bool {
 }
 
 // cancel cancels a job; its end shows whether that came in time.
-func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
+func (c *Clients) cancel(ctx context.Context, n int, places []*wire.SchedulerClient, key string, after time.Duration) {
 	for at := 0; delay.For(ctx, after); at++ {
 		s, err := places[at%len(places)].Cancel(ctx, key)
 		if err == nil && s.State == api.StateCancelled {
@@ -196,7 +230,7 @@ func (c *clients) cancel(ctx context.Context, n int, places []*wire.SchedulerCli
 }
 
 // all returns the jobs, and asks frontends about those that did not end.
-func (c *clients) all(ctx context.Context) []history.Job {
+func (c *Clients) all(ctx context.Context) []history.Job {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.jobs {
@@ -228,7 +262,7 @@ func (c *clients) all(ctx context.Context) []history.Job {
 }
 
 // unended returns how many jobs have not ended, those that are still submitted among them.
-func (c *clients) unended() (n int) {
+func (c *Clients) unended() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range c.jobs {

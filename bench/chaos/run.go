@@ -115,7 +115,7 @@ type world struct {
 	hosts     *hosts
 	disk      *disk
 	cluster   *cluster.Cluster
-	clients   *clients
+	clients   *Clients
 	injector  *injector
 }
 
@@ -179,7 +179,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	if w.cluster, err = cluster.Start(ctx, spec); err != nil {
 		return nil, err
 	}
-	w.clients, err = newClients(w.cluster.Frontends(), frontends, []string{self, TaskVerb, w.histories})
+	w.clients, err = NewClients(w.cluster.Frontends(), frontends, []string{self, TaskVerb, w.histories})
 	return w, err
 }
 
@@ -199,7 +199,7 @@ func frontendName(i int) string { return fmt.Sprintf("%s-%d", cluster.Frontend, 
 
 func (w *world) close() (err error) {
 	if w.clients != nil {
-		w.clients.close()
+		w.clients.Close()
 	}
 	if w.cluster != nil {
 		err = w.cluster.Close()

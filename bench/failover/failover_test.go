@@ -1,14 +1,11 @@
 package failover
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // starts returns events of starts at the given milliseconds.
@@ -85,55 +82,10 @@ func TestPercentilesAndGoals(t *testing.T) {
 	}
 }
 
-// Attempts that began and did not end are lost; a task that began twice is counted once.
-func TestRollingCounts(t *testing.T) {
-	events := []history.Event{
-		{Event: history.Start, Job: "a", Attempt: 1}, {Event: history.End, Job: "a", Attempt: 1},
-		{Event: history.Start, Job: "b", Attempt: 1}, {Event: history.Start, Job: "b", Attempt: 2}, {Event: history.End, Job: "b", Attempt: 2},
-	}
-	r := &RollingResult{}
-	r.attempts(events)
-	r.count([]jobOutcome{{class: "short", state: api.StateCompleted}, {class: "long", state: api.StateFailed}, {class: "long"}})
-	if r.Starts != 3 || r.Lost != 1 || r.Again != 1 || r.Jobs != 3 || r.Failed != 2 || len(r.Reasons) != 2 {
-		t.Errorf("%+v", r)
-	}
-	if err := r.countSpark([]history.SparkJob{{State: "completed"}, {Application: 1, Job: 2, State: "failed"}, {}}, nil); err != nil || r.SparkJobs != 3 || r.SparkLost != 2 || r.Reasons[2] != `job 2 of Spark application 1, state "failed"` {
-		t.Errorf("%v, %+v", err, r)
-	}
-	if p := shortP99([]jobOutcome{{class: "short", submitted: 1e9, ended: 3e9}, {class: "long", submitted: 1e9, ended: 9e9}, {class: "short", submitted: 1e9}}); p != 2 {
-		t.Errorf("p99 %v", p)
-	}
-	if sizes := even(5, 3); len(sizes) != 3 || sizes[0]+sizes[1]+sizes[2] != 5 || sizes[2] == 0 {
-		t.Errorf("%v", sizes)
-	}
-}
-
 func TestRefusedOptions(t *testing.T) {
 	for _, o := range []Options{{}, {Runs: 1001}, {Runs: 1, Kinds: []string{"flood"}}} {
 		if o.Check() == nil {
 			t.Errorf("%+v is not refused", o)
 		}
-	}
-	good := RollingOptions{Groups: 1, Nodes: 1, Slots: 1, Frontends: 1, Load: 0.5, Short: 1, Shortest: 1, Longest: 2, Quiet: 1}
-	if err := good.Check(); err != nil {
-		t.Error(err)
-	}
-	for i, set := range []func(*RollingOptions){
-		func(o *RollingOptions) { o.Nodes = 0 }, func(o *RollingOptions) { o.Load = 1 }, func(o *RollingOptions) { o.Longest = 0 }, func(o *RollingOptions) { o.Quiet = 0 }, func(o *RollingOptions) { o.Spark = &chaos.Applications{Count: 9} },
-	} {
-		o := good
-		if set(&o); o.Check() == nil {
-			t.Errorf("%d is not refused", i)
-		}
-	}
-}
-
-// TestShortJobsOfNone: the completion time of no job is missing, not 0 s.
-func TestShortJobsOfNone(t *testing.T) {
-	if got := shortP99([]jobOutcome{{class: "long", submitted: 1, ended: 2e9}, {class: "short", submitted: 1}}); !math.IsNaN(float64(got)) {
-		t.Errorf("%v s of no short job that ended", got)
-	}
-	if got := shortP99([]jobOutcome{{class: "short", submitted: 1e9, ended: 3e9}}); got != 2 {
-		t.Errorf("%v s, want 2", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/bench/chaos"
@@ -27,31 +28,29 @@ func (w *world) loseFrontend(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	l := w.load
-	l.mu.Lock()
-	l.next++
-	key := fmt.Sprintf("%s-%d", l.prefix, l.next)
-	l.mu.Unlock()
-	if _, _, err := l.at[leader].Submit(ctx, l.request(key, "short", longTasks, longLasts)); err != nil {
+	w.lost++
+	key := fmt.Sprintf("outlives-%d", w.lost)
+	at := w.load.Frontend(leader)
+	if _, _, err := at.Submit(ctx, w.load.Request(key, "short", slices.Repeat([]time.Duration{longLasts}, longTasks))); err != nil {
 		return 0, err
 	}
 	var before api.Status
 	for before.Completed == 0 {
-		if before, err = l.at[leader].Status(ctx, key); err != nil {
+		if before, err = at.Status(ctx, key); err != nil {
 			return 0, err
 		}
 		delay.For(ctx, 50*time.Millisecond)
 	}
-	at := chaos.Now()
+	from := chaos.Now()
 	if err := w.c.Lose(cluster.Frontend, leader); err != nil {
 		return 0, err
 	}
-	pause, standby, answers := time.Duration(0), l.at[1-leader], false
+	pause, standby, answers := time.Duration(0), w.load.Frontend(1-leader), false
 	for pause == 0 {
 		call, stop := context.WithTimeout(ctx, time.Second)
 		s, err := standby.Status(call, key)
 		stop()
-		switch took := time.Duration(chaos.Now() - at); {
+		switch took := time.Duration(chaos.Now() - from); {
 		case err == nil && !answers: // results that the former one accepted are in its journal
 			before, answers = s, true
 		case err == nil && s.Completed > before.Completed:

@@ -26,7 +26,6 @@ const (
 type Options struct {
 	Runs     int      // of each kind
 	Kinds    []string // nil: all that are possible here
-	Command  []string // of the daemons; nil: this program
 	Dir      string   // keeps logs and journals
 	Progress func(string)
 }

@@ -107,7 +107,7 @@ func (w *world) restartFrontend(ctx context.Context) (time.Duration, error) {
 	}
 	for end := at + startsWithin.Nanoseconds(); chaos.Now() < end; {
 		call, stop := context.WithTimeout(ctx, time.Second)
-		err = w.load.at[0].Ping(call)
+		err = w.load.Frontend(0).Ping(call)
 		stop()
 		if err == nil {
 			return time.Duration(chaos.Now() - at), nil

@@ -58,7 +58,8 @@ type world struct {
 	c     *cluster.Cluster
 	net   *network.Network // nil: loopback
 	tasks string           // folder of what tasks write
-	load  *load
+	load  *chaos.Clients
+	lost  int // frontends so far, for the keys of their jobs
 }
 
 func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, err error) {
@@ -71,38 +72,30 @@ func (o *Options) measure(ctx context.Context, k kind) (pauses []time.Duration, 
 		return nil, err
 	}
 	spec := cluster.Spec{
-		Groups: []int{nodes}, Slots: slots, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, k.name, "cluster"), HTTP: true, Command: o.Command,
+		Groups: []int{nodes}, Slots: slots, Isolation: cluster.Process, Dir: filepath.Join(o.Dir, k.name, "cluster"), HTTP: true,
 	}
 	if !k.alone {
 		spec.NATSServers, spec.MasterStandbys, spec.FrontendStandbys = natsServers, 1, true
 	}
 	if k.network {
-		if len(spec.Command) == 0 { // a process of a namespace is not started by this program itself
-			program, err := product.Program()
-			if err != nil {
-				return nil, err
-			}
-			spec.Command = []string{program}
-		}
 		if w.net, err = network.New(1 + natsServers + masters + frontends + nodes); err != nil {
 			return nil, err
 		}
 		defer w.net.Close()
 		spec.Network = hosts{w.net}
 	}
-	if w.c, err = cluster.Start(ctx, spec); err != nil {
+	if w.c, err = product.Start(ctx, spec); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.c.Close()) }()
-	if w.load, err = newLoad(w.c, 1, []string{self, chaos.TaskVerb, w.tasks}); err != nil {
+	if w.load, err = chaos.NewClients(w.c.Frontends(), 1, []string{self, chaos.TaskVerb, w.tasks}); err != nil {
 		return nil, err
 	}
-	defer w.load.close()
+	defer w.load.Close()
 	loaded, stop := context.WithCancel(ctx)
-	defer w.load.running.Wait()
 	defer stop()
 	if k.name != FrontendLost {
-		go w.load.every(loaded, cmp.Or(k.every, jobEvery), func() { w.load.submit(loaded, "short", 1, cmp.Or(k.lasts, taskLasts)) })
+		w.load.SubmitEvery(loaded, cmp.Or(k.every, jobEvery), cmp.Or(k.lasts, taskLasts))
 	}
 	for run := range o.Runs {
 		if !k.alone {

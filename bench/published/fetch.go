@@ -69,7 +69,7 @@ func (t *Trace) Fetch(ctx context.Context, source, dir string) (fetched bool, er
 		return false, fmt.Errorf("%s: %w; give the beginning of a URL, such as %s", source, err, Source)
 	}
 	if address == "" {
-		return false, fmt.Errorf("trace %s cannot be fetched: it is %s; %s resembles it ('pigeon-bench trace distance')", t.Name, t.From, t.Like)
+		return false, fmt.Errorf("trace %s cannot be fetched: it is %s; %s resembles it (bench/published/README.md)", t.Name, t.From, t.Like)
 	}
 	switch state, err := t.In(dir); {
 	case err != nil:

@@ -99,7 +99,7 @@ func sharesOf(d *experiment.Description) owners.Shares {
 }
 
 func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o ClusterOptions) (*Measured, error) {
-	return Measure(ctx, OfCluster(c), w, func() (*Measured, error) {
+	return Measure(ctx, c, w, func() (*Measured, error) {
 		beside, stop := context.WithCancel(ctx)
 		ended := make(chan struct{})
 		go func() {
@@ -118,30 +118,21 @@ func measured(ctx context.Context, c *cluster.Cluster, w *workload.Workload, o C
 	})
 }
 
-// Metered reports what the daemons of a cluster have used, and how many core messages they have
-// sent, since their start.
-type Metered interface {
-	Read(ctx context.Context) (used cluster.Usage, messages int64, err error)
-}
-
-// OfCluster is the daemons of a cluster on this machine.
-func OfCluster(c *cluster.Cluster) Metered { return onMachine{c} }
-
-type onMachine struct{ c *cluster.Cluster }
-
-func (m onMachine) Read(ctx context.Context) (cluster.Usage, int64, error) {
-	used, err := m.c.Usage()
+// read returns what the daemons of a cluster have used, and how many core messages they have sent,
+// since their start.
+func read(ctx context.Context, c *cluster.Cluster) (cluster.Usage, int64, error) {
+	used, err := c.Usage()
 	if err != nil {
 		return used, 0, err
 	}
-	sent, err := m.c.Messages(ctx)
+	sent, err := c.Messages(ctx)
 	return used, int64(sent), err //nolint:gosec // a count
 }
 
 // Measure replays on a cluster, and adds to the outcome what the daemons used of their machines
 // and how many messages their cores sent.
-func Measure(ctx context.Context, c Metered, w *workload.Workload, replay func() (*Measured, error)) (*Measured, error) {
-	before, sentBefore, err := c.Read(ctx)
+func Measure(ctx context.Context, c *cluster.Cluster, w *workload.Workload, replay func() (*Measured, error)) (*Measured, error) {
+	before, sentBefore, err := read(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +140,7 @@ func Measure(ctx context.Context, c Metered, w *workload.Workload, replay func()
 	if err != nil {
 		return nil, err
 	}
-	after, sent, err := c.Read(context.WithoutCancel(ctx)) // also when it was ended early
+	after, sent, err := read(context.WithoutCancel(ctx), c) // also when it was ended early
 	if err != nil {
 		return nil, err
 	}

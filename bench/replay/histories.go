@@ -23,22 +23,13 @@ const origin = "origin"
 // ReadHistories joins the histories of frontends of one host: all events in
 // order of time, which counts from began.
 func ReadHistories(files []string, began time.Time) ([]measure.Event, error) {
-	var list []HistoryFile
-	for _, path := range files {
-		list = append(list, HistoryFile{Path: path})
-	}
-	return joinHistories(list, began)
-}
-
-// joinHistories joins the histories of frontends of any hosts: all times are by the clock here.
-func joinHistories(files []HistoryFile, began time.Time) ([]measure.Event, error) {
 	var all []measure.Event
-	for _, file := range files {
-		f, err := os.Open(file.Path)
+	for _, path := range files {
+		f, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("a frontend's history cannot be read: %w", err)
 		}
-		all, err = readHistory(f, file.Path, began.Add(file.Ahead), all)
+		all, err = readHistory(f, path, began, all)
 		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}

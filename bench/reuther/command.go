@@ -6,17 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 )
 
 // command is a command that reads the arguments of programs from its standard input, each
-// ended by a zero byte, and starts a program for a number of them. All programs of a set
-// have the same beginning, and all but the last the same number of arguments.
+// ended by a zero byte, and starts a program for each of them. All programs of a set have the same
+// name, and none or one argument.
 type command struct {
 	name, from string
-	arguments  func(slots, each int) []string
+	arguments  func(slots int) []string
 	slots      int
 	version    string // known once it is started
 }
@@ -24,7 +23,7 @@ type command struct {
 func (c *command) Name() string { return c.name }
 
 func (c *command) Describe(context.Context) (Description, error) {
-	return Description{About: c.version + ": " + strings.Join(append([]string{c.name}, c.arguments(c.slots, 1)...), " ")}, nil
+	return Description{About: c.version + ": " + strings.Join(append([]string{c.name}, c.arguments(c.slots)...), " ")}, nil
 }
 
 // Start looks at the version too: other programs of these names take other options.
@@ -41,36 +40,19 @@ func (c *command) Start(ctx context.Context, slots int) error {
 func (*command) Stop() error { return nil }
 
 func (c *command) Run(ctx context.Context, programs [][]string) error {
-	fixed, each := shared(programs)
 	var input bytes.Buffer
 	for _, program := range programs {
-		for _, argument := range program[len(fixed):] {
-			input.WriteString(argument)
-			input.WriteByte(0)
+		argument := "x" // the program ignores it
+		if len(program) > 1 {
+			argument = program[1]
 		}
+		input.WriteString(argument + "\x00")
 	}
-	if each == 0 { // the same program without arguments: one that it ignores, for each
-		input.WriteString(strings.Repeat("x\x00", len(programs)))
-		each = 1
-	}
-	cmd := exec.CommandContext(ctx, c.name, append(c.arguments(c.slots, each), fixed...)...)
+	cmd := exec.CommandContext(ctx, c.name, append(c.arguments(c.slots), programs[0][0])...)
 	cmd.Stdin = &input
 	cmd.WaitDelay = 10 * time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w: %s", c.name, err, bytes.TrimSpace(out)), context.Cause(ctx))
 	}
 	return nil
-}
-
-// shared returns the beginning that all programs have, up to the durations, and how many
-// arguments follow it in the first one.
-func shared(programs [][]string) (fixed []string, each int) {
-	first := programs[0]
-	n := slices.Index(first, "sh") // of several tasks a launch: sh -c SCRIPT sh
-	if n == 0 {
-		n = 4
-	} else {
-		n = 1
-	}
-	return first[:n], len(first) - n
 }

@@ -4,12 +4,11 @@
 //	Plan ──▶ Sets: P slots, n tasks of t seconds for each, t x n constant
 //	Peers ─┐
 //	Plan ──┴─▶ Run: every set on every peer in turn, round after round ──▶ Result
-//	Result ──▶ Fit: T_total - t n = t_s n^alpha_s ──▶ a page with tables, and figures
+//	Result ──▶ a page with one table
 //
 // A peer starts programs in a number of slots. Peers are Pigeon, the floor (goroutines that start the
-// programs, with no queue at all), xargs, GNU parallel, task-spooler, the job queues asynq and River,
-// Slurm and Grid Engine. All start the same programs. Peers are measured one after another within each
-// round, so that other load of the machine affects all of them; between their sets their daemons are
+// programs, with no queue at all), xargs, GNU parallel, and the job queues asynq and River. All start
+// the same programs. Peers are measured one after another within each round, so that other load of the machine affects all of them; between their sets their daemons are
 // idle. A set begins before the first program is submitted and ends when the peer itself knows that the
 // last one has ended.
 //

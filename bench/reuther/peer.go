@@ -46,23 +46,19 @@ var constructors = []struct {
 }{
 	{"floor", func(Options) Peer { return &floor{} }},
 	{"pigeon", func(Options) Peer { return newPigeon() }},
-	{"pigeon-dir", func(Options) Peer { return newPigeonDir() }},
 	{"pigeon-dev", func(Options) Peer { return newPigeonDev() }},
 	{"xargs", func(Options) Peer {
-		return &command{name: "xargs", from: "findutils", arguments: func(slots, each int) []string {
-			return []string{"-0", "-P", strconv.Itoa(slots), "-n", strconv.Itoa(each)}
+		return &command{name: "xargs", from: "findutils", arguments: func(slots int) []string {
+			return []string{"-0", "-P", strconv.Itoa(slots), "-n", "1"}
 		}}
 	}},
 	{"parallel", func(Options) Peer {
-		return &command{name: "parallel", from: "parallel", arguments: func(slots, each int) []string {
-			return []string{"--will-cite", "--plain", "--quote", "-0", "-j", strconv.Itoa(slots), "-n", strconv.Itoa(each)}
+		return &command{name: "parallel", from: "parallel", arguments: func(slots int) []string {
+			return []string{"--will-cite", "--plain", "--quote", "-0", "-j", strconv.Itoa(slots), "-n", "1"}
 		}}
 	}},
-	{"task-spooler", func(Options) Peer { return &taskSpooler{} }},
 	{"asynq", func(o Options) Peer { return &queue{name: "asynq", program: o.Peers, database: redis} }},
 	{"river", func(o Options) Peer { return &queue{name: "river", program: o.Peers, database: postgres} }},
-	{"slurm", func(Options) Peer { return &slurm{} }},
-	{"gridengine", func(Options) Peer { return &gridEngine{} }},
 }
 
 // Names of the peers that New knows, in the order of tables.

@@ -25,12 +25,10 @@ const (
 )
 
 // pigeon is a separate cluster: one frontend with its journal on the disk, one group, and one node
-// that has all slots. A task has its own working folder, or all have one, as the programs of the other
-// peers do.
+// that has all slots. A task has its own working folder.
 type pigeon struct {
 	name, about string
 	spec        cluster.Spec // without its size
-	folder      string       // of all tasks; "" for their own
 
 	cluster  *cluster.Cluster
 	pool     *client.Pool
@@ -45,16 +43,6 @@ func newPigeon() *pigeon {
 		name:  "pigeon",
 		about: "exec tasks; frontend (journal with fsync), master, node and NATS server, a process for each; jobs of " + strconv.Itoa(jobTasks) + " tasks, " + strconv.Itoa(submitted) + " at a time; outputs kept, and a working folder for each task",
 		spec:  cluster.Spec{Isolation: cluster.Process},
-	}
-}
-
-// newPigeonDir is newPigeon with one working folder for all tasks.
-func newPigeonDir() *pigeon {
-	return &pigeon{
-		name:   "pigeon-dir",
-		about:  "pigeon with `--dir /`: all tasks have the same working folder, as with the other peers",
-		spec:   cluster.Spec{Isolation: cluster.Process},
-		folder: "/",
 	}
 }
 
@@ -115,7 +103,7 @@ func (p *pigeon) Run(ctx context.Context, programs [][]string) error {
 func (p *pigeon) job(ctx context.Context, key string, programs [][]string) error {
 	q := &api.Request{Key: key, Backend: api.BackendExec, Class: "short", Tasks: make([]api.Task, len(programs))}
 	for i, program := range programs {
-		q.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: program, Dir: p.folder}}
+		q.Tasks[i].Payload = api.Payload{Backend: api.BackendExec, Exec: &api.Exec{Argv: program}}
 	}
 	id, _, err := p.frontend.Submit(ctx, q)
 	if err != nil {

@@ -39,7 +39,7 @@ func (q *queue) Describe(context.Context) (Description, error) { return q.about,
 func (q *queue) Start(ctx context.Context, slots int) error {
 	program, err := exec.LookPath(q.program)
 	if err != nil {
-		return fmt.Errorf("%s %w (no program %q): make bin/peers builds it, --peers-binary names it", q.name, ErrAbsent, q.program)
+		return fmt.Errorf("%s %w (no program %q): make bin/peers builds it, it belongs beside this program", q.name, ErrAbsent, q.program)
 	}
 	if q.place, err = newPlace(); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (q *queue) Start(ctx context.Context, slots int) error {
 	q.in, q.out, q.answers = write, read, json.NewDecoder(bufio.NewReader(read))
 	q.process, err = q.place.daemons.Start(childproc.Command{
 		Name: q.name, Argv: []string{program, q.name, "--socket", socket, "--slots", strconv.Itoa(slots)},
-		Env: q.place.env, Stdin: in, Stdout: out, Log: q.place.path(q.name + ".log"), Watchdog: true,
+		Stdin: in, Stdout: out, Log: q.place.path(q.name + ".log"), Watchdog: true,
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,15 +52,6 @@ func TestSets(t *testing.T) {
 	if want := []int{240, 48, 8, 4}; !slices.Equal(each, want) { // section 5
 		t.Errorf("n of the paper's sets is %d, want %d", each, want)
 	}
-	small := reuther.Plan{Slots: 2, Work: time.Second, Rounds: 1, Durations: []time.Duration{0, 250 * time.Millisecond, time.Second}, Zero: 7, Variable: true, Multilevel: 3}
-	var names []string
-	for _, s := range small.Sets() {
-		names = append(names, fmt.Sprintf("%d of %s", s.Each, s))
-	}
-	want := []string{"7 of 0s", "4 of 250ms", "4 of 250ms, variable", "4 of 250ms, 3 a launch", "1 of 1s", "1 of 1s, variable"}
-	if !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
-	}
 }
 
 func TestPlansThatCannotBeRun(t *testing.T) {
@@ -69,7 +59,6 @@ func TestPlansThatCannotBeRun(t *testing.T) {
 		"0 slots":             func(p *reuther.Plan) { p.Slots = 0 },
 		"no durations":        func(p *reuther.Plan) { p.Durations = nil },
 		"0 rounds":            func(p *reuther.Plan) { p.Rounds = 0 },
-		"-1 tasks a launch":   func(p *reuther.Plan) { p.Multilevel = -1 },
 		"tasks of 2s do not":  func(p *reuther.Plan) { p.Durations = []time.Duration{2 * time.Second} },
 		"tasks of -1s do not": func(p *reuther.Plan) { p.Durations = []time.Duration{-time.Second} },
 		"length zero":         func(p *reuther.Plan) { p.Durations, p.Zero = []time.Duration{0}, 0 },
@@ -113,7 +102,7 @@ func (p *imitated) Run(_ context.Context, programs [][]string) error {
 func TestPeersRunTheSame(t *testing.T) {
 	a, b := &imitated{name: "a"}, &imitated{name: "b"}
 	absent := &imitated{name: "c", fault: fmt.Errorf("c %w: apt-get install c", reuther.ErrAbsent)}
-	plan := reuther.Plan{Slots: 2, Work: time.Second, Rounds: 2, Durations: []time.Duration{0, 500 * time.Millisecond}, Zero: 1, Variable: true, Multilevel: 2, Seed: 3}
+	plan := reuther.Plan{Slots: 2, Work: time.Second, Rounds: 2, Durations: []time.Duration{0, 500 * time.Millisecond}, Zero: 1}
 	r, err := reuther.Run(t.Context(), plan, []reuther.Peer{a, absent, b}, func(string) {})
 	if err != nil {
 		t.Fatal(err)
@@ -121,10 +110,10 @@ func TestPeersRunTheSame(t *testing.T) {
 	if !slices.EqualFunc(a.ran, b.ran, slices.Equal[[]string]) || !a.stopped || !b.stopped || !absent.stopped {
 		t.Errorf("%v and %v; stopped %v, %v, %v", a.ran, b.ran, a.stopped, b.stopped, absent.stopped)
 	}
-	if len(a.ran) != 2*(2+4+4+2) {
+	if len(a.ran) != 2*(2+4) {
 		t.Errorf("%d programs: %q", len(a.ran), a.ran)
 	}
-	if first, last := a.ran[0], a.ran[len(a.ran)-1]; !slices.Equal(first, []string{"true"}) || !slices.Equal(last[4:], []string{"0.5", "0.5"}) {
+	if first, last := a.ran[0], a.ran[len(a.ran)-1]; !slices.Equal(first, []string{"true"}) || !slices.Equal(last, []string{"sleep", "0.5"}) {
 		t.Errorf("%q, %q", first, last)
 	}
 	if len(r.LeftOut) != 1 || !strings.Contains(r.LeftOut[0], "apt-get install c") || len(r.Peers) != 2 || len(r.Peers[1].Sets[0].Total) != 2 {
@@ -159,7 +148,7 @@ func TestRealPeers(t *testing.T) {
 		}
 		peers = append(peers, p)
 	}
-	plan := reuther.Plan{Slots: 4, Work: 100 * time.Millisecond, Rounds: 1, Durations: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond}, Zero: 2, Multilevel: 2}
+	plan := reuther.Plan{Slots: 4, Work: 100 * time.Millisecond, Rounds: 1, Durations: []time.Duration{0, 50 * time.Millisecond, 100 * time.Millisecond}, Zero: 2}
 	r, err := reuther.Run(t.Context(), plan, peers, func(string) {})
 	if err != nil {
 		t.Fatal(err)
@@ -177,23 +166,16 @@ func TestRealPeers(t *testing.T) {
 	if len(names)+len(r.LeftOut) != len(wanted) || !slices.Contains(names, "floor") || !slices.Contains(names, "pigeon") || !slices.Contains(names, "pigeon-dev") {
 		t.Errorf("%v were measured; left out: %v", names, r.LeftOut)
 	}
-	folder := t.TempDir()
-	if drawn, err := r.WriteFigures(folder); err != nil || !drawn {
-		t.Fatal(drawn, err)
-	}
-	if info, err := os.Stat(filepath.Join(folder, "utilization.png")); err != nil || info.Size() == 0 {
-		t.Error(err)
-	}
 	var page, text bytes.Buffer
-	if err := errors.Join(r.WriteReport(&page, "make this", "figures/"), r.WriteText(&text)); err != nil {
+	if err := errors.Join(r.WriteReport(&page, "make this"), r.WriteText(&text)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Written by `make this`", "| pigeon |", "**floor**", "figures/overhead.png"} {
+	for _, want := range []string{"Written by `make this`", "| pigeon |", "**floor**"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page has no %q:\n%s", want, page.String())
 		}
 	}
-	if !strings.Contains(text.String(), "t_s") {
+	if !strings.Contains(text.String(), "T_total") {
 		t.Errorf("%s", text.String())
 	}
 }
@@ -223,12 +205,5 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := reuther.New("slurn", reuther.Options{}); err == nil || !strings.Contains(err.Error(), "floor, pigeon") {
 		t.Errorf("an unknown peer: %v", err)
-	}
-}
-
-func TestUtilization(t *testing.T) {
-	f := reuther.Fit{Latency: 2, Exponent: 1}
-	if u := f.Utilization(2, 10); math.Abs(u-0.5) > 1e-12 { // t_s = t: half of the time
-		t.Errorf("%v", u)
 	}
 }

@@ -15,32 +15,28 @@ import (
 
 // Result is what "pigeon-bench reuther" prints; times in seconds.
 type Result struct {
-	Bench    string          `json:"bench"`    // reuther
-	Slots    int             `json:"slots"`    // P
-	Work     measure.Number  `json:"work"`     // t x n
-	Machine  measure.Machine `json:"machine"`  // where it was measured
-	Began    time.Time       `json:"began"`    // RFC 3339, in UTC
-	LeftOut  []string        `json:"left_out"` // peers that are not installed, and why
-	Peers    []PeerResult    `json:"peers"`    // those that were measured
-	Variable bool            `json:"variable"` // whether sets with drawn durations are among them
+	Bench   string          `json:"bench"`    // reuther
+	Slots   int             `json:"slots"`    // P
+	Work    measure.Number  `json:"work"`     // t x n
+	Machine measure.Machine `json:"machine"`  // where it was measured
+	Began   time.Time       `json:"began"`    // RFC 3339, in UTC
+	LeftOut []string        `json:"left_out"` // peers that are not installed, and why
+	Peers   []PeerResult    `json:"peers"`    // those that were measured
 }
 
 // PeerResult is one peer's part.
 type PeerResult struct {
-	Name          string      `json:"name"`          // floor, pigeon, slurm and so on
+	Name          string      `json:"name"`          // floor, pigeon, asynq and so on
 	About         string      `json:"about"`         // version, and how it is used
 	Configuration string      `json:"configuration"` // what was written for it, "" without
 	Sets          []SetResult `json:"sets"`          // in the order in which they were run
-	Model         Fit         `json:"model"`         // of the sets with constant durations
 }
 
 // SetResult is a set on one peer: medians over the rounds.
 type SetResult struct {
 	Set         string         `json:"set"`          // its name
-	Duration    measure.Number `json:"duration"`     // t, the mean where variable
+	Duration    measure.Number `json:"duration"`     // t
 	Each        int            `json:"each"`         // n
-	Variable    bool           `json:"variable"`     // whether durations are drawn
-	Multilevel  int            `json:"multilevel"`   // tasks a launch
 	Tasks       int            `json:"tasks"`        // P x n
 	Total       []float64      `json:"totals"`       // T_total of each round, sorted
 	Median      measure.Number `json:"total"`        // of them
@@ -58,7 +54,7 @@ func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (r
 	if err := plan.Check(); err != nil {
 		return nil, err
 	}
-	r := &Result{Bench: "reuther", Slots: plan.Slots, Work: measure.Number(plan.Work.Seconds()), Machine: measure.ThisMachine(), Began: time.Now().UTC(), Variable: plan.Variable}
+	r := &Result{Bench: "reuther", Slots: plan.Slots, Work: measure.Number(plan.Work.Seconds()), Machine: measure.ThisMachine(), Began: time.Now().UTC()}
 	sets := plan.Sets()
 	var started []Peer
 	defer func() {
@@ -86,7 +82,7 @@ func Run(ctx context.Context, plan Plan, peers []Peer, progress func(string)) (r
 		of := PeerResult{Name: p.Name(), About: about.About, Configuration: about.Configuration}
 		for _, s := range sets {
 			of.Sets = append(of.Sets, SetResult{
-				Set: s.String(), Duration: measure.Number(s.Duration.Seconds()), Each: s.Each, Variable: s.Variable, Multilevel: s.Multilevel, Tasks: plan.Slots * s.Each,
+				Set: s.Duration.String(), Duration: measure.Number(s.Duration.Seconds()), Each: s.Each, Tasks: plan.Slots * s.Each,
 			})
 		}
 		r.Peers = append(r.Peers, of)
@@ -118,14 +114,13 @@ func (m *measurement) rounds(ctx context.Context) error {
 	}
 	for round := range m.plan.Rounds {
 		for s, set := range m.sets {
-			durations := set.durations(m.plan.Slots, m.plan.Seed)
-			programs := set.launches(durations)
+			programs := set.programs(m.plan.Slots)
 			// Each round begins with another peer, so that none is always the first.
 			for k := range m.peers {
 				i := (k + round) % len(m.peers)
-				m.progress(fmt.Sprintf("round %d of %d, %s, %s", round+1, m.plan.Rounds, set, m.peers[i].Name()))
+				m.progress(fmt.Sprintf("round %d of %d, %v, %s", round+1, m.plan.Rounds, set.Duration, m.peers[i].Name()))
 				if err := m.one(ctx, i, s, programs); err != nil {
-					return fmt.Errorf("%s, tasks of %s: %w", m.peers[i].Name(), set, err)
+					return fmt.Errorf("%s, tasks of %v: %w", m.peers[i].Name(), set.Duration, err)
 				}
 			}
 		}
@@ -177,15 +172,11 @@ func (m *measurement) finish() {
 			slices.Sort(of.Total)
 			slices.Sort(m.cpu[i][s])
 			of.Median, of.CPU = median(of.Total), median(m.cpu[i][s])
-			work := 0.0 // of one slot, if the tasks could be divided evenly
-			for _, d := range m.sets[s].durations(m.plan.Slots, m.plan.Seed) {
-				work += d.Seconds() / float64(m.plan.Slots)
-			}
+			work := m.sets[s].Duration.Seconds() * float64(m.sets[s].Each) // of one slot
 			of.Over = of.Median - measure.Number(work)
 			of.Rate = measure.Number(float64(of.Tasks)) / of.Median
 			of.Utilization = measure.Number(work) / of.Median
 		}
-		peer.Model = fit(peer.Sets)
 	}
 }
 

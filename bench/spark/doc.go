@@ -3,17 +3,13 @@
 //
 //	Waves    500 sleeping tasks on two slots: the cost of grants
 //	Sharing  three drivers with streams of short jobs alongside one with a long job
-//	Trip     how long a driver waits for a grant on an idle cluster
-//	First    from spark-submit to the end of the first task
-//	People   two owners with streams of short jobs during a third one's flood of short tasks
 //
 // The Spark drivers are those of bench/spark/driver, under spark-pigeon:// or
 // spark://.
 //
 // Every measure is a ratio of two times that were measured in turns, in the same
 // minutes: the machine may have other work. Drivers are the same program under
-// both managers; their executors are warm where the measure is not about starting
-// them.
+// both managers; their executors are warm.
 //
 // No process is left (internal/childproc); a driver also ends with its standard input.
 //

@@ -16,7 +16,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/spark/driver"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
-	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 )
@@ -28,7 +27,6 @@ type Machine struct {
 	// other slots (docs/design.md, section 6). Spark standalone has neither.
 	Reserved float64
 	Weight   int
-	Shares   owners.Shares // of owners, in Pigeon
 }
 
 // manager is a running cluster manager.
@@ -41,8 +39,7 @@ type manager struct {
 // place starts the managers and drivers of a suite.
 type place struct {
 	home      sparkhome.Home
-	jar       string        // of the plugin; the class of the drivers lies in it
-	lease     time.Duration // of grants; 0: the default
+	jar       string // of the plugin; the class of the drivers lies in it
 	dir       string
 	env       []string // of processes of Spark
 	processes *childproc.Group
@@ -55,15 +52,12 @@ const executorMemory = "512m"
 // pigeon starts daemons of Pigeon, a process for each.
 func (p *place) pigeon(ctx context.Context, m Machine) (*manager, error) {
 	c, err := product.Start(ctx, cluster.Spec{
-		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved, Weight: m.Weight, Shares: m.Shares,
+		Groups: []int{m.Nodes}, Slots: m.Slots, Reserved: m.Reserved, Weight: m.Weight,
 		Isolation: cluster.Process, HTTP: true, Dir: p.folder("pigeon"),
 		Env: []string{"SPARK_LOCAL_IP=127.0.0.1"},
 		Configure: func(config any) {
 			if c, node := config.(*nodemonitor.Config); node {
 				c.Memory = nodeMemory
-				if p.lease > 0 {
-					c.GrantLease = p.lease
-				}
 			}
 		},
 	})

@@ -99,3 +99,8 @@ func number(x float64) string {
 		return fmt.Sprintf("%.3f", x)
 	}
 }
+
+// percentile returns that of a sample in any order.
+func percentile(sample []float64, p float64) float64 {
+	return measure.Percentile(slices.Sorted(slices.Values(sample)), p)
+}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
@@ -18,13 +17,10 @@ import (
 const (
 	Waves   = "waves"
 	Sharing = "sharing"
-	Trip    = "trip"
-	First   = "first"
-	People  = "people"
 )
 
 // Parts are all of them, in the order in which they are measured.
-func Parts() []string { return []string{Waves, Trip, First, Sharing, People} }
+func Parts() []string { return []string{Waves, Sharing} }
 
 // Options describe what is measured.
 type Options struct {
@@ -35,8 +31,6 @@ type Options struct {
 	Seed    uint64 // of the streams' arrivals
 	// Variants are settings, key=value, each of one more driver on Pigeon for waves.
 	Variants []string
-	// Lease is the nodes' grant_lease; 0: its default.
-	Lease time.Duration
 	// Dir keeps logs and the data of daemons; it must exist.
 	Dir      string
 	Progress func(string)
@@ -60,32 +54,23 @@ func Run(ctx context.Context, o Options) (rows []Row, err error) {
 		return nil, err
 	}
 	s := &suite{o: o, place: &place{
-		home: o.Home, jar: o.Jar, lease: o.Lease, dir: dir, env: environment(os.Environ(), o.Home, conf, dir), processes: childproc.NewGroup(),
+		home: o.Home, jar: o.Jar, dir: dir, env: environment(os.Environ(), o.Home, conf, dir), processes: childproc.NewGroup(),
 	}}
 	defer s.place.processes.Close(grace)
-	for _, part := range []struct {
-		names []string
-		run   func(context.Context) ([]Row, error)
-	}{
-		{[]string{Waves, Trip, First}, s.onTwoSlots},
-		{[]string{Sharing}, s.sharing},
-		{[]string{People}, s.people},
-	} {
-		if !slices.ContainsFunc(part.names, s.wanted) {
-			continue
-		}
-		more, err := part.run(ctx)
-		rows = append(rows, more...)
-		if err != nil {
+	if slices.Contains(o.Parts, Waves) {
+		if rows, err = s.onTwoSlots(ctx); err != nil {
 			return rows, err
 		}
+	}
+	if slices.Contains(o.Parts, Sharing) {
+		more, err := s.sharing(ctx)
+		return append(rows, more...), err
 	}
 	return rows, nil
 }
 
-func (s *suite) wanted(part string) bool { return slices.Contains(s.o.Parts, part) }
-
-// onTwoSlots measures the parts that need one node of two slots, with both managers running.
+// onTwoSlots measures waves on one node of two slots, with both managers running and drivers whose
+// executors are warm.
 func (s *suite) onTwoSlots(ctx context.Context) (rows []Row, err error) {
 	machine := Machine{Nodes: 1, Slots: waveSlots}
 	alone, err := s.place.standalone(ctx, machine)
@@ -98,20 +83,6 @@ func (s *suite) onTwoSlots(ctx context.Context) (rows []Row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, pigeon.end()) }()
-	if s.wanted(Waves) || s.wanted(Trip) {
-		if rows, err = s.warmParts(ctx, alone, pigeon); err != nil {
-			return rows, err
-		}
-	}
-	if s.wanted(First) {
-		more, err := s.first(ctx, alone, pigeon)
-		return append(rows, more...), err
-	}
-	return rows, nil
-}
-
-// warmParts measures with drivers whose executors are warm.
-func (s *suite) warmParts(ctx context.Context, alone, pigeon *manager) (rows []Row, err error) {
 	var lanes []lane
 	defer func() {
 		for _, l := range lanes {
@@ -128,21 +99,12 @@ func (s *suite) warmParts(ctx context.Context, alone, pigeon *manager) (rows []R
 	if err := errors.Join(add(alone, "standalone"), add(pigeon, "Pigeon")); err != nil {
 		return nil, err
 	}
-	if s.wanted(Trip) {
-		if rows, err = s.trip(ctx, lanes[0], lanes[1]); err != nil {
-			return rows, err
-		}
-	}
-	if !s.wanted(Waves) {
-		return rows, nil
-	}
 	for _, v := range s.o.Variants {
 		if err := add(pigeon, fmt.Sprintf("Pigeon with %s", v), v); err != nil {
-			return rows, err
+			return nil, err
 		}
 	}
-	more, err := s.waves(ctx, lanes)
-	return append(rows, more...), err
+	return s.waves(ctx, lanes)
 }
 
 // environment returns the environment of Spark's processes, without the user's variables

@@ -41,16 +41,6 @@ func NamesFirst(what string) cobra.PositionalArgs {
 	}
 }
 
-// NamesTwo checks those of a verb that takes two; what is their plural.
-func NamesTwo(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 2 {
-			return fmt.Errorf("name two %s, not %d: %s", what, len(args), usage(cmd))
-		}
-		return nil
-	}
-}
-
 // FlagsOnly checks those of a verb that takes none.
 func FlagsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {

@@ -33,7 +33,7 @@ type chaosFlags struct {
 	spark   int
 }
 
-func benchChaos() *cobra.Command {
+func chaosCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Run a cluster under overlapping faults and check that nothing is lost",

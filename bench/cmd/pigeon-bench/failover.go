@@ -16,14 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pigeon-sched/pigeon/bench/chaos"
 	"github.com/pigeon-sched/pigeon/bench/chaos/network"
 	"github.com/pigeon-sched/pigeon/bench/failover"
 	"github.com/pigeon-sched/pigeon/bench/launch"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
-func benchFailover() *cobra.Command {
+func failoverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "failover",
 		Short: "Measure for how long a cluster stands still when a machine dies, hangs or is cut off",
@@ -107,67 +106,6 @@ func failoverApart(ctx context.Context, log io.Writer, o *failover.Options, r *f
 	}
 	r.Kinds, r.Load.After = append(r.Kinds, more.Kinds...), more.Load.After
 	return nil
-}
-
-func benchRolling() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "rolling",
-		Short: "Measure what a rolling restart of every daemon under load costs",
-		Long: `Starts a cluster of processes under load, and then stops every daemon in order and starts
-it again, one after another: NATS servers, masters, frontends, nodes. It prints how many
-attempts were lost, how many jobs failed, and how long short jobs took before and
-meanwhile. The exit status is 1 when an attempt was lost or a job failed.
-
-With --spark, Spark applications run alongside the other work, by the Spark that
-'pigeon spark' finds; that none of their jobs is lost is measured, too.`,
-		Example: `  pigeon-bench rolling
-  pigeon-bench rolling --spark 2
-  pigeon-bench rolling --nodes 3 --longest 5s --quiet 10s --standbys=false`,
-		Args: cli.FlagsOnly,
-	}
-	output := cli.AddOutputFlag(cmd)
-	var o failover.RollingOptions
-	fs := cmd.Flags()
-	fs.IntVar(&o.Groups, "groups", 3, "of masters")
-	fs.IntVar(&o.Nodes, "nodes", 12, "in all")
-	fs.IntVar(&o.Slots, "slots", 2, "of each node")
-	fs.IntVar(&o.Frontends, "frontends", 2, "without standbys")
-	fs.BoolVar(&o.Standbys, "standbys", true, "a standby of each master and frontend, and three NATS servers")
-	fs.DurationVar(&o.Grace, "grace", time.Minute, "restart_grace of nodes, which are handed over by SIGUSR2; 0: they are stopped by SIGTERM")
-	fs.Float64Var(&o.Load, "load", 0.6, "share of the slots that tasks occupy")
-	fs.DurationVar(&o.Short, "short", 500*time.Millisecond, "tasks of jobs of the short class")
-	fs.DurationVar(&o.Shortest, "shortest", time.Second, "tasks of jobs of the long class, at least")
-	fs.DurationVar(&o.Longest, "longest", time.Minute, "and at most")
-	fs.DurationVar(&o.Quiet, "quiet", time.Minute, "load before the first restart")
-	fs.DurationVar(&o.Pause, "pause", time.Second, "after each restart")
-	fs.Uint64Var(&o.Seed, "seed", 1, "of the tasks' durations")
-	applications := fs.Int("spark", 0, "Spark applications alongside the other work; each runs a small job every two seconds")
-	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs and journals (default: a temporary one, removed at the end)")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if *applications != 0 {
-			o.Spark = &chaos.Applications{Count: *applications}
-		}
-		if err := o.Check(); err != nil {
-			return cli.AsUsageError(err)
-		}
-		if o.Spark != nil {
-			if o.Spark.Program, _, err = sparkHere(cmd.Context()); err != nil {
-				return err
-			}
-		}
-		o.Progress = func(line string) { fmt.Fprintln(cmd.ErrOrStderr(), line) }
-		var r *failover.RollingResult
-		err = inFolder(&o.Dir, "pigeon-rolling-", func() (err error) {
-			r, err = failover.Rolling(cmd.Context(), o)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		err = printMade(cmd.OutOrStdout(), *output, r, func(out io.Writer, machine, when string) error { return r.Write(out, &o, machine, when) })
-		return errors.Join(err, failedIf(r.Lost > 0 || r.Failed > 0 || r.SparkLost > 0))
-	}
-	return cmd
 }
 
 // inFolder calls do with a folder: the named one, or a temporary one, which is removed unless

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func benchFair() *cobra.Command {
+func fairCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fair",
 		Short: "Measure how slots are shared between owners",

@@ -39,7 +39,7 @@ func TestNoHint(t *testing.T) {
 // TestHelpOfPeers: the help lists the peers that can be measured.
 func TestHelpOfPeers(t *testing.T) {
 	t.Parallel()
-	if _, out, _ := pigeonBench(t, "reuther", "--help"); !strings.Contains(out, "pigeon, pigeon-dir, pigeon-dev, xargs") {
+	if _, out, _ := pigeonBench(t, "reuther", "--help"); !strings.Contains(out, "pigeon, pigeon-dev, xargs") {
 		t.Error(out)
 	}
 }

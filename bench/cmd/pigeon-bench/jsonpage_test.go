@@ -13,8 +13,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/failover"
 	"github.com/pigeon-sched/pigeon/bench/fairness"
 	"github.com/pigeon-sched/pigeon/bench/launch"
-	"github.com/pigeon-sched/pigeon/bench/outputs"
-	"github.com/pigeon-sched/pigeon/bench/published"
 	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/pigeon-sched/pigeon/bench/soak"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -38,13 +36,10 @@ func printedObjects() []jsonpage.Output {
 		{Verb: "faults", Of: reflect.TypeFor[check.Result]()},
 		{Verb: "chaos", When: "for each run", Of: reflect.TypeFor[chaos.Result]()},
 		{Verb: "soak", Of: reflect.TypeFor[soak.Result]()},
-		{Verb: "outputs", Of: reflect.TypeFor[outputs.Result]()},
 		{Verb: "failover", Of: reflect.TypeFor[failover.Result]()},
-		{Verb: "rolling", Of: reflect.TypeFor[failover.RollingResult]()},
 		{Verb: "reuther", Of: reflect.TypeFor[reuther.Result]()},
 		{Verb: "trace inspect", Of: reflect.TypeFor[summary]()},
 		{Verb: "trace list", When: "for each trace", Of: reflect.TypeFor[publishedTrace]()},
-		{Verb: "trace distance", When: "for each quantity", Of: reflect.TypeFor[published.Distance]()},
 		{Verb: "version", Of: reflect.TypeFor[cli.Version]()},
 	}
 }

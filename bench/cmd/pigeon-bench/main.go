@@ -50,8 +50,7 @@ a cluster in one process the client's share of processor and memory is included;
 	}
 	root.AddCommand(simulation.Command(), replayCommand(), compareCommand(), modelCommand(), watchCommand(), traceCommand(), cli.VersionCommand(cli.GroupSelf))
 	for _, measurement := range []*cobra.Command{
-		benchLatency(), benchLaunch(), benchTable(), benchSim(), benchFair(), benchSpark(), benchReuther(), benchOutputs(),
-		benchFaults(), benchChaos(), benchSoak(), benchFailover(), benchRolling(),
+		latencyCommand(), launchCommand(), tableCommand(), fairCommand(), sparkCommand(), reutherCommand(), faultsCommand(), chaosCommand(), soakCommand(), failoverCommand(),
 	} {
 		measurement.GroupID = cli.GroupMeasure
 		root.AddCommand(measurement)

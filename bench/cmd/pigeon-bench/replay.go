@@ -55,7 +55,6 @@ Ctrl-C ends it cleanly and prints what was measured until then.`,
 	f := &replayFlags{Flags: simulation.AddFlags(fs)}
 	fs.StringVar(&f.via, "via", viaThrift, "thrift: this program submits the jobs; spark: Spark applications run them")
 	f.spark = addSparkReplayFlags(fs)
-	fs.StringSliceVar(&f.spark.hosts, "hosts", nil, "via spark: names of hosts, to start the drivers there in turn over ssh, with --frontend")
 	fs.StringVar(&f.isolation, "isolation", string(local.Goroutine), "goroutine: all daemons in this process; process: one for each, every node on 127.0.<group>.<node>")
 	fs.StringSliceVar(&f.frontends, "frontend", nil, "host:port of the frontends of a running cluster, instead of starting one")
 	fs.Float64Var(&f.speedup, "speedup", 1, "divide arrivals and durations by this; results are multiplied back")

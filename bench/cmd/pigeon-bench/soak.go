@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-func benchSoak() *cobra.Command {
+func soakCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "soak",
 		Short: "Run very many tasks while nodes come and go, and decide whether daemons grow",

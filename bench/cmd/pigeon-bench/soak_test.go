@@ -11,7 +11,7 @@ import (
 
 // A short soak of real daemons: all tasks end, every daemon that stays is measured in every way,
 // and the exit status is that of the verdict, whatever it is.
-func TestBenchSoak(t *testing.T) {
+func TestSoak(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := pigeonBench(t, "soak", "--tasks", "10000", "--nodes", "9", "--every", "50ms", "-o", "json")
 	var r soak.Result
@@ -44,7 +44,7 @@ func TestBenchSoak(t *testing.T) {
 }
 
 // A run that ends before a sample was taken decides nothing, and reports that.
-func TestBenchSoakThatIsTooShort(t *testing.T) {
+func TestSoakThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	code, stdout, stderr := pigeonBench(t, "soak", "--tasks", "100", "--every", "1h")
 	if code != cli.ExitFailed || !strings.HasPrefix(stdout, "TOO SHORT to tell: 100 tasks (0 failed)") || !strings.Contains(stderr, "--every") {
@@ -55,7 +55,7 @@ func TestBenchSoakThatIsTooShort(t *testing.T) {
 	}
 }
 
-func TestBenchSoakRefuses(t *testing.T) {
+func TestSoakRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"--tasks 0": "--tasks", "--nodes 8": "--nodes", "--for -1s": "--for", "--every 1ms": "--every", "--policy pigoen": "pigeon",
 	} {

@@ -26,7 +26,7 @@ func traceCommand() *cobra.Command {
 		Long: "A trace is a file in the published format (one job per line: submit time,\nnumber of tasks, mean task duration, each task's duration; in seconds;\nthen, if the job has them, owner=team/alice and priority=3), or a generator:\n\n" +
 			describeGenerators(),
 	}
-	cmd.AddCommand(traceInspect(), traceConvert(), traceList(), traceFetch(), traceDistance())
+	cmd.AddCommand(traceInspect(), traceConvert(), traceList(), traceFetch())
 	return cmd
 }
 

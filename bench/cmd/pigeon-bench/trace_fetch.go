@@ -9,7 +9,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/published"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/cobra"
 )
 
@@ -101,39 +100,6 @@ is used as HTTPS_PROXY says; --from names a mirror.`,
 			}
 		}
 		return failed
-	}
-	return cmd
-}
-
-func traceDistance() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "distance A B",
-		Short: "Measure how far two workloads are from each other",
-		Long: `Measures Kolmogorov and Smirnov's distance of the durations and numbers of tasks, and of
-the times between jobs over their mean: 0 for equal distributions, 1 for ones that do not
-overlap.`,
-		Example: "  pigeon-bench trace distance traces/ngo_90.tr gen:ec2,burst=true\n  pigeon-bench trace distance gen:exp gen:uniform -o json",
-		Args:    cli.NamesTwo("traces"),
-	}
-	output := cli.AddOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var w [2]*workload.Workload
-		for i := range w {
-			var err error
-			if w[i], err = workload.Open(args[i]); err != nil {
-				return cli.AsUsageError(err)
-			}
-		}
-		distances := published.Distances(w[0], w[1])
-		if *output == cli.OutputJSON {
-			return cli.WriteAllJSON(cmd.OutOrStdout(), distances)
-		}
-		table := cli.NewTable(cmd.OutOrStdout())
-		fmt.Fprintln(table, "DISTANCE\tOF\tA: P50\tP90\tP99\tB: P50\tP90\tP99")
-		for _, d := range distances {
-			fmt.Fprintf(table, "%.3f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.KS, d.Of, fourDigits(d.A.P50), fourDigits(d.A.P90), fourDigits(d.A.P99), fourDigits(d.B.P50), fourDigits(d.B.P90), fourDigits(d.B.P99))
-		}
-		return table.Flush()
 	}
 	return cmd
 }

@@ -46,21 +46,3 @@ func TestTraceFetch(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
-
-func TestTraceDistance(t *testing.T) {
-	all := lines[published.Distance](t, succeed(t, "trace", "distance", "gen:exp,jobs=300", "gen:exp,jobs=300,seed=2", "-o", "json"))
-	if len(all) != 4 {
-		t.Fatalf("%+v", all)
-	}
-	for _, d := range all {
-		if d.KS <= 0 || d.KS > 0.2 {
-			t.Errorf("two draws of one distribution are %.3f from each other in %s", d.KS, d.Of)
-		}
-	}
-	if out := succeed(t, "trace", "distance", "gen:exp", "gen:uniform"); !strings.Contains(out, "1.000     tasks of a job") {
-		t.Errorf("%s", out)
-	}
-	if code, _, errs := pigeonBench(t, "trace", "distance", "gen:exp", "no file"); code != cli.ExitUsage || !strings.Contains(errs, "no file") {
-		t.Errorf("status %d: %s", code, errs)
-	}
-}

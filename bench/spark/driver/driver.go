@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 
@@ -152,15 +151,6 @@ func (d *Driver) Err() error {
 
 // LogEnd returns the end of the driver's log, for an error.
 func (d *Driver) LogEnd() string { return d.process.LogEnd() }
-
-// CommandNotFound reports whether a driver ended because a shell did not find its program.
-func CommandNotFound(err error) bool {
-	exit, ok := errors.AsType[*exec.ExitError](err)
-	return ok && exit.ExitCode() == statusNotFound
-}
-
-// statusNotFound is the exit status of a shell that does not find a program.
-const statusNotFound = 127
 
 // CloseInput makes the driver end by itself.
 func (d *Driver) CloseInput() { _ = d.in.Close() } // it may be closed

@@ -58,25 +58,6 @@ func OnNewCluster(ctx context.Context, r *experiment.Run, w *workload.Workload, 
 	o.Master = func(k int) string { return Rotated(c.Frontends(), k) }
 	o.Executors = r.Description.Workers() / own.Slots
 	o.Failed = c.Failed()
-	return replay.Measure(ctx, replay.OfCluster(c), w, func() (*replay.Measured, error) { return Run(ctx, w, o) })
-}
-
-// Hosted is a cluster on hosts, with a node on each of some of them.
-type Hosted interface {
-	replay.Metered
-	Frontends() []string
-	Nodes() int
-	Failed() <-chan error
-}
-
-// OnHosts replays the workload on a cluster that was started on hosts for it. It sets Master and
-// Executors of the options to those of that cluster.
-func OnHosts(ctx context.Context, w *workload.Workload, c Hosted, o Options) (*replay.Measured, error) {
-	o.Master = func(k int) string { return Rotated(c.Frontends(), k) }
-	if o.Executors == 0 {
-		o.Executors = c.Nodes()
-	}
-	o.Failed = c.Failed()
 	return replay.Measure(ctx, c, w, func() (*replay.Measured, error) { return Run(ctx, w, o) })
 }
 

@@ -336,8 +336,5 @@ func (m *member) died(ctx context.Context, err error, doing string) error {
 		how = fmt.Sprintf("ended (%v)", err)
 	}
 	text := fmt.Sprintf("%s on %s %s %s; %s", m, m.place.Place, how, doing, m.LogEnd())
-	if m.place.NotFound != "" && driver.CommandNotFound(err) {
-		text += "\n" + m.place.NotFound
-	}
 	return errors.New(text)
 }

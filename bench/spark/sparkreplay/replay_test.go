@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -238,17 +236,6 @@ func TestNothingRunsUnlessAllAreReady(t *testing.T) {
 	}
 }
 
-// TestNoSuchProgramThere: the error of a shell has the option that names the program.
-func TestNoSuchProgramThere(t *testing.T) {
-	o := options(t, 1)
-	o.Programs = []Program{Remote{Pigeon: "pigeon"}.OnHost("a")}
-	o.Programs[0].Argv = []string{"sh", "-c", "echo sh: pigeon: not found >&2; exit 127"}
-	_, err := Run(t.Context(), jobs(t), o)
-	if !contains(err, "driver 0 on host a ended (exit status 127)", "pigeon: not found\nname the path of pigeon on the hosts with --host-pigeon") {
-		t.Error(err)
-	}
-}
-
 // TestADriverThatIsNotOurs is killed, and its output is ignored.
 func TestADriverThatIsNotOurs(t *testing.T) {
 	o := options(t, 2, "works", "babbles")
@@ -310,45 +297,6 @@ func TestRefusals(t *testing.T) {
 	}{{0, 5, "0 drivers are outside 1 to 256"}, {257, 500, "257 drivers"}, {6, 5, "6 drivers cannot share 5 jobs"}} {
 		if err := (&Options{Drivers: c.drivers}).Check(c.jobs); !contains(err, c.want, "nothing was started", "; ") {
 			t.Errorf("%+v: %v", c, err)
-		}
-	}
-}
-
-// TestOnHost: the shell of the host turns the words into the arguments that
-// spark-submit would have been given here.
-func TestOnHost(t *testing.T) {
-	dir := t.TempDir()
-	ssh := "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\necho \"host $1\"; shift\nexec sh -c \"$*\"\n"
-	pigeon := "#!/bin/sh\nfor a in \"$@\"; do echo \"<$a>\"; done\n"
-	program := filepath.Join(dir, "pig eon")
-	for path, text := range map[string]string{filepath.Join(dir, "ssh"): ssh, program: pigeon} {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	o := Options{
-		Drivers: 2, Programs: []Program{Remote{Pigeon: "pigeon"}.OnHost("a"), Remote{Pigeon: program}.OnHost("me@b")}, Within: 2 * time.Second, Executors: 3,
-		Master: func(k int) string { return Rotated([]string{"f:1", "g:2"}, k) }, Settings: []string{"spark.x=it's $HOME; a 'b'"},
-	}
-	place, argv := o.command(1)
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, argv[0]), argv[1:]...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	want := "host me@b\n<spark>\n<submit>\n"
-	for _, word := range o.submit(1, place) {
-		want += "<" + word + ">\n"
-	}
-	if string(out) != want || !strings.Contains(want, "<spark.x=it's $HOME; a 'b'>") || !strings.Contains(want, "<spark-pigeon://g:2,f:1>") {
-		t.Errorf("got\n%s\nwant\n%s", out, want)
-	}
-}
-
-func TestCheckHost(t *testing.T) {
-	for host, good := range map[string]bool{"a": true, "me@10.0.0.1": true, "": false, "-oProxyCommand=x": false, "a b": false} {
-		if err := CheckHost(host); (err == nil) != good {
-			t.Errorf("%q: %v", host, err)
 		}
 	}
 }

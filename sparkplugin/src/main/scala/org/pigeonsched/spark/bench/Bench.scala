@@ -7,7 +7,6 @@ import java.util.concurrent.TimeUnit
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.{SparkConf, SparkContext}
-import org.apache.spark.scheduler.cluster.pigeon.LastWaits
 
 import org.pigeonsched.spark.{JobClass, Refusal}
 
@@ -22,8 +21,6 @@ import org.pigeonsched.spark.{JobClass, Refusal}
  *   sleep TASKS MILLIS                       {"seconds":S}
  *   each JOBS                                {"seconds":[S,...]}
  *   stream TASKS MILLIS AT,AT...             {"seconds":[S,...]}
- *   pools FLOOD TASKS MILLIS AT,AT... ...    {"seconds":[S,...]}
- *   waits                                    {"seconds":[S,...]}
  *   job LINE CLASS DUE ESTIMATE DURATION...  (no answer: the job is kept for the replay)
  *   replay                                   {"job":LINE,...} as each job ends, then {"seconds":S}
  * }}}
@@ -115,9 +112,6 @@ final class Commands(sc: SparkContext, write: String => Unit) {
     case Command.Sleep(tasks, millis) => answer(number(sleeping.one(tasks, millis)))
     case Command.Each(n) => answer(list(sleeping.each(n)))
     case Command.Stream(tasks, millis, at) => answer(list(sleeping.stream(tasks, millis, at)))
-    case Command.Pools(flood, tasks, millis, streams) =>
-      answer(list(sleeping.pools(flood, tasks, millis, streams)))
-    case Command.Waits => answer(list(LastWaits.micros(sc).map(_ / 1e6)))
     case Command.Keep(job) => kept += job
     case Command.Replay =>
       val began = System.nanoTime()

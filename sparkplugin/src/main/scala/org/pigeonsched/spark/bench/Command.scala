@@ -23,18 +23,6 @@ object Command {
    */
   final case class Stream(tasks: Int, millis: Int, at: Seq[Double]) extends Command
 
-  /**
-   * pools FLOOD TASKS MILLIS AT,AT... AT,AT...: a job of FLOOD tasks in Spark's pool `flood` (none
-   * if it is 0) and alongside it, from the same moment on, streams in the pools `stream1`,
-   * `stream2` and so on. All tasks take MILLIS. Answers with the seconds of the streams' jobs, one
-   * stream after another, when these have ended.
-   */
-  final case class Pools(flood: Int, tasks: Int, millis: Int, streams: Seq[Seq[Double]])
-    extends Command
-
-  /** waits: the seconds that the driver waited for each of the last grants; none without Pigeon. */
-  case object Waits extends Command
-
   /** job LINE CLASS DUE ESTIMATE DURATION...: a job of the next replay. */
   final case class Keep(job: ReplayJob) extends Command {
     override def answered: Boolean = false
@@ -47,7 +35,7 @@ object Command {
   case object Replay extends Command
 
   val Usage: String = "sleep TASKS MILLIS, each JOBS, stream TASKS MILLIS AT[,AT...], " +
-    "pools FLOOD TASKS MILLIS AT[,AT...]..., waits, job LINE CLASS DUE ESTIMATE DURATION..., replay"
+    "job LINE CLASS DUE ESTIMATE DURATION..., replay"
 
   /** Bounds on what a line can make a driver hold. */
   val MaxTasks = 100000
@@ -60,13 +48,6 @@ object Command {
     case Seq("each", jobs) => Each(whole(jobs, MaxJobs, line))
     case Seq("stream", tasks, millis, at) =>
       Stream(whole(tasks, MaxTasks, line), whole(millis, Int.MaxValue, line), instants(at, line))
-    case "pools" +: flood +: tasks +: millis +: streams if streams.nonEmpty =>
-      Pools(
-        whole(flood, MaxTasks, line),
-        whole(tasks, MaxTasks, line),
-        whole(millis, Int.MaxValue, line),
-        streams.map(instants(_, line)))
-    case Seq("waits") => Waits
     case "job" +: _ => Keep(ReplayJob.parse(line.trim.stripPrefix("job")))
     case Seq("replay") => Replay
     case _ => refuse(line, "it is no command")

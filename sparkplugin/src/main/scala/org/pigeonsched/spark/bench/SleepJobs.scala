@@ -3,9 +3,7 @@ package org.pigeonsched.spark.bench
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
-import scala.concurrent.{Await, Future, Promise}
-import scala.concurrent.duration.Duration
-import scala.util.{Failure, Success, Try}
+import scala.util.{Failure, Success}
 
 import org.apache.spark.SparkContext
 
@@ -47,33 +45,6 @@ final class SleepJobs(sc: SparkContext) {
     took.toSeq
   }
 
-  /**
-   * Streams in pools of their own alongside a large job in another; the seconds of their jobs.
-   * Returns when the streams have ended, unless the large job failed.
-   */
-  def pools(flood: Int, tasks: Int, millis: Int, streams: Seq[Seq[Double]]): Seq[Double] = {
-    val large = inPool("flood")(if (flood > 0) one(flood, millis))
-    val outcomes = streams.zipWithIndex.map { case (at, k) =>
-      inPool(s"stream${k + 1}")(stream(tasks, millis, at))
-    }
-    val took = outcomes.flatMap(Await.result(_, Duration.Inf))
-    large.value.foreach(_.get)
-    took
-  }
-
-  // In a separate thread: the pool is a property of the submitting thread.
-  private def inPool[T](pool: String)(body: => T): Future[T] = {
-    val outcome = Promise[T]()
-    val thread = new Thread(() =>
-      outcome.complete(Try {
-        sc.setLocalProperty(SparkPool, pool)
-        body
-      }))
-    thread.setDaemon(true)
-    thread.start()
-    outcome.future
-  }
-
   private def submit(tasks: Int, millis: Int) = {
     val rdd = sc.parallelize(0 until tasks, math.max(1, tasks))
     val sleep = new Sleep(millis)
@@ -83,8 +54,6 @@ final class SleepJobs(sc: SparkContext) {
 }
 
 object SleepJobs {
-
-  private val SparkPool = "spark.scheduler.pool"
 
   /** A task's code: it runs on executors, so it contains nothing but its duration. */
   private final class Sleep(millis: Int) extends (Int => Unit) with Serializable {

@@ -14,8 +14,6 @@ class BenchSuite extends AnyFunSuite {
     "sleep 500 10" -> Command.Sleep(500, 10),
     "  each   3 " -> Command.Each(3),
     "stream 10 50 0,0.25,2" -> Command.Stream(10, 50, Seq(0, 0.25, 2)),
-    "pools 0 10 50 0,1 2" -> Command.Pools(0, 10, 50, Seq(Seq(0, 1), Seq(2))),
-    "waits" -> Command.Waits,
     "replay" -> Command.Replay
   ).foreach { case (line, command) =>
     test(s"[$line] is read")(assert(Command.parse(line) == command))
@@ -26,8 +24,6 @@ class BenchSuite extends AnyFunSuite {
     "sleep 5" -> "no command",
     "sleep -1 5" -> "'-1' is not a whole number",
     "each 100001" -> "to 100000",
-    "pools 1 1 1" -> "no command",
-    "pools 1 1 1 0 2,1" -> "do not ascend",
     "stream 1 1 0,x" -> "'x' is no time",
     "stream 1 1 2,1" -> "do not ascend",
     "stream 1 1 Infinity" -> "'Infinity' is no time"
@@ -57,9 +53,6 @@ class BenchSuite extends AnyFunSuite {
       assert(seconds("each 3").size == 3)
       val stream = seconds("stream 2 20 0,0.01,0.3")
       assert(stream.size == 3 && stream.forall(_ >= 0.02))
-      val pools = seconds("pools 4 1 20 0,0.01 0")
-      assert(pools.size == 3 && pools.forall(_ >= 0.02))
-      assert(seconds("waits").isEmpty)
       written.clear()
       commands.run(Command.parse("job 4 short 0 1 1000"))
       assert(written.isEmpty && seconds("replay").size == 1 && commands.failed == 0)

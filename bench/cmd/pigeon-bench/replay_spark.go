@@ -31,8 +31,6 @@ const (
 // sparkReplayFlags are those of "pigeon-bench replay --via spark".
 type sparkReplayFlags struct {
 	drivers  int
-	hosts    []string
-	remote   sparkreplay.Remote
 	master   string
 	slots    int
 	settings []string
@@ -41,13 +39,11 @@ type sparkReplayFlags struct {
 }
 
 // sparkReplayOnly are of no use without --via spark.
-var sparkReplayOnly = []string{"drivers", "host-pigeon", "host-spark", "master", "slots", "spark-conf"}
+var sparkReplayOnly = []string{"drivers", "master", "slots", "spark-conf"}
 
 func addSparkReplayFlags(fs *pflag.FlagSet) *sparkReplayFlags {
 	s := &sparkReplayFlags{}
 	fs.IntVar(&s.drivers, "drivers", 3, "via spark: drivers, each a Spark application; job k goes to driver k mod this")
-	fs.StringVar(&s.remote.Pigeon, "host-pigeon", "pigeon", "via spark: this program on the hosts, which finds Spark and the plugin there")
-	fs.StringVar(&s.remote.Spark, "host-spark", "", "via spark: folder of Spark on the hosts (default: the one that --host-pigeon finds)")
 	fs.StringVar(&s.master, "master", "", "via spark: another master of Spark, such as spark://host:7077, to compare with; --workers is its number of slots")
 	fs.IntVar(&s.slots, "slots", 0, "via spark: slots of each node of a cluster of its own (default: one node for each of even groups)")
 	fs.StringArrayVar(&s.settings, "spark-conf", nil, "via spark: KEY=VALUE, a setting of the drivers; repeatable")
@@ -62,19 +58,12 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 		return &api.Error{Problem: api.Invalid, What: what, Subject: flag, Tried: tried, Next: next}
 	}
 	switch {
-	case len(s.hosts) > 0 && len(f.frontends) == 0:
-		return refuse("--hosts", "drivers on other hosts need a cluster that they reach", "start one and name it by --frontend")
-	case s.master != "" && (len(f.frontends) > 0 || len(s.hosts) > 0 || f.compare || s.slots != 0):
-		return refuse("--master "+s.master, "it does not go with --frontend, --hosts, --slots or --compare-sim", "leave them out; a Pigeon is named by --frontend")
+	case s.master != "" && (len(f.frontends) > 0 || f.compare || s.slots != 0):
+		return refuse("--master "+s.master, "it does not go with --frontend, --slots or --compare-sim", "leave them out; a Pigeon is named by --frontend")
 	case arguments.IsPigeon(arguments.Translate(s.master)):
 		return refuse("--master "+s.master, "a Pigeon is named by its frontends", "give --frontend HOST:PORT,... instead")
 	case s.slots != 0 && len(f.frontends) > 0:
 		return refuse("--slots", "the nodes of a running cluster have the slots they have", "leave --slots or --frontend out")
-	}
-	for _, host := range s.hosts {
-		if err := sparkreplay.CheckHost(host); err != nil {
-			return fmt.Errorf("--hosts: %w", err)
-		}
 	}
 	for _, setting := range s.settings {
 		if name, _, ok := strings.Cut(setting, "="); !ok || !strings.HasPrefix(name, "spark.") {
@@ -93,12 +82,6 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 
 // findPrograms decides what starts drivers.
 func (s *sparkReplayFlags) findPrograms(ctx context.Context) error {
-	if len(s.hosts) > 0 {
-		for _, host := range s.hosts {
-			s.options.Programs = append(s.options.Programs, s.remote.OnHost(host))
-		}
-		return nil
-	}
 	program, jar, err := sparkHere(ctx)
 	if err != nil {
 		return err

@@ -13,34 +13,29 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func benchSpark() *cobra.Command {
+func sparkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "spark",
 		Short: "Measure Spark on Pigeon against Spark standalone, as Markdown",
 		Long: `Starts daemons of Pigeon, and Spark's own, on this machine, and runs the same driver
-on both in turns: sleeping tasks on two slots (waves), the round trip of a grant
-(trip), spark-submit to the end of the first task (first), streams of short jobs
-alongside a long job (sharing), and alongside 10,000 short tasks of another person
-(people). Takes half an hour; nothing is left running.`,
+on both in turns: sleeping tasks on two slots (waves), and streams of short jobs
+alongside a long job (sharing). Takes a quarter of an hour; nothing is left running.`,
 		Example: `  pigeon-bench spark
-  pigeon-bench spark --only waves,trip --repeats 5
-  pigeon-bench spark --only people
   pigeon-bench spark --only waves --variant spark.pigeon.lease=false`,
 		Args: cli.FlagsOnly,
 	}
 	fs := cmd.Flags()
 	var o spark.Options
 	fs.StringSliceVar(&o.Parts, "only", spark.Parts(), "parts that are measured")
-	fs.IntVar(&o.Repeats, "repeats", 3, "of the longest waves and of the round trip; what is shorter is repeated more often")
+	fs.IntVar(&o.Repeats, "repeats", 3, "of the longest waves; shorter ones are repeated more often")
 	fs.Uint64Var(&o.Seed, "seed", 1, "of the times at which short jobs are submitted")
 	fs.StringArrayVar(&o.Variants, "variant", nil, "setting of one more driver on Pigeon that runs the waves, key=value")
-	fs.DurationVar(&o.Lease, "lease", 0, "grant_lease of the nodes (default: theirs)")
 	fs.StringVar(&o.Dir, "data", "", "folder that keeps logs (default: a temporary one, removed at the end unless something fails)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		if err := checkBenchSpark(&o); err != nil {
+		if err := checkSpark(&o); err != nil {
 			return cli.AsUsageError(err)
 		}
-		if err := findBenchSpark(cmd, &o); err != nil {
+		if err := findSpark(cmd, &o); err != nil {
 			return cli.AsUsageError(err)
 		}
 		if o.Dir == "" {
@@ -67,7 +62,7 @@ alongside a long job (sharing), and alongside 10,000 short tasks of another pers
 	return cmd
 }
 
-func checkBenchSpark(o *spark.Options) error {
+func checkSpark(o *spark.Options) error {
 	if o.Repeats < 1 || o.Repeats > 100 {
 		return fmt.Errorf("--repeats %d is outside 1 to 100; nothing was measured", o.Repeats)
 	}
@@ -84,8 +79,8 @@ func checkBenchSpark(o *spark.Options) error {
 	return nil
 }
 
-// findBenchSpark finds the Spark, the plugin and the Java that are measured.
-func findBenchSpark(cmd *cobra.Command, o *spark.Options) (err error) {
+// findSpark finds the Spark, the plugin and the Java that are measured.
+func findSpark(cmd *cobra.Command, o *spark.Options) (err error) {
 	if o.Home, err = sparkhome.Runnable(cmd.Context(), os.Getenv); err != nil {
 		return err
 	}

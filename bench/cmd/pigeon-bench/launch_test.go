@@ -8,8 +8,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
-// TestBenchOfARunningCluster: what is not known of a running cluster is not printed as a number.
-func TestBenchOfARunningCluster(t *testing.T) {
+// TestOfARunningCluster: what is not known of a running cluster is not printed as a number.
+func TestOfARunningCluster(t *testing.T) {
 	var out strings.Builder
 	none, some := measure.Describe([]int64{}, 1), measure.Describe([]int64{2_000_000}, 1e-9)
 	printLatency(&out, &launch.LatencyResult{Samples: 1, Workers: 4, SubmitToStart: none, SubmitToAnswer: some, EndToTold: none, SubmitToTold: some})

@@ -70,8 +70,6 @@ func TestReplayViaSparkRefusals(t *testing.T) {
 		"--via spark --drivers 0":                             "0 drivers are outside 1 to 256",
 		"--via spark --drivers 21":                            "21 drivers cannot share 20 jobs",
 		"--via spark --slots 3":                               "give a divisor of 2",
-		"--via spark --hosts a":                               "name it by --frontend",
-		"--via spark --hosts -oX --frontend 127.0.0.1:1":      `"-oX" is no host`,
 		"--via spark --slots 2 --frontend 127.0.0.1:1":        "the nodes of a running cluster",
 		"--via spark --master pigeon://h:1":                   "give --frontend",
 		"--via spark --master spark://h:1 --compare-sim":      "leave them out; a Pigeon is named by --frontend",

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
-func TestBenchSparkRefusals(t *testing.T) {
+func TestSparkRefusals(t *testing.T) {
 	for args, want := range map[string]string{
 		"--repeats 0": "outside 1 to 100", "--only waves,speed": `"speed": there is no such part`,
 		"--variant lease=false": "is not spark.KEY=VALUE", "more": "more",

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 
-func benchFaults() *cobra.Command {
+func faultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "faults",
 		Short: "Check all policies in simulated clusters with faults, seed after seed",

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
-func TestBenchFaults(t *testing.T) {
+func TestFaults(t *testing.T) {
 	code, stdout, stderr := pigeonBench(t, "faults", "--policy", "pigeon", "--total", "100", "-o", "json")
 	var r check.Result
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || stderr != "" || r.Faults() < 100 {
