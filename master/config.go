@@ -29,7 +29,7 @@ type Config struct {
 	owners.Shares             `mapstructure:",squash"`
 	OwnersFile                string        `mapstructure:"owners_file" common:"yes" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
-	ForgetAfter               time.Duration `mapstructure:"forget_after" doc:"for how long nodes and frontends that are lost or stopped are shown ('pigeon nodes'), up to 1000 of each; 'pigeon node forget' stops showing one"`
+	ForgetAfter               time.Duration `mapstructure:"forget_after" doc:"for how long nodes and frontends that are lost or stopped are shown ('pigeon nodes'), up to 1000 of each; 'pigeon nodes forget' stops showing one"`
 	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
 	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
 }

@@ -207,7 +207,7 @@ func (n *NodeMonitor) resumeDrain() error {
 	if err != nil {
 		return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "file " + n.drainPath(), Tried: "reading whether the node drains", Next: "remove the file to have the node take tasks"}
 	}
-	n.log.Info("the node drains, as it did before it was started again; `pigeon node resume` ends that", "deadline", d.Deadline)
+	n.log.Info("the node drains, as it did before it was started again; `pigeon nodes resume` ends that", "deadline", d.Deadline)
 	n.applyDrain(d)
 	return nil
 }

@@ -12,13 +12,12 @@ import (
 func TestArgumentsAreNamed(t *testing.T) {
 	for args, want := range map[string]string{
 		"cancel": "name a job: pigeon cancel JOB|APPLICATION...", "logs": "name a job: pigeon logs JOB", "explain": "name a job: pigeon explain JOB", "files": "name a job: pigeon files JOB [PATTERN]...",
-		"node drain": "name a node: pigeon node drain NODE...", "node resume": "name a node: pigeon node resume NODE...", "node forget": "name a node: pigeon node forget NODE...",
+		"node drain": "name a node: pigeon nodes drain NODE...", "node resume": "name a node: pigeon nodes resume NODE...", "node forget": "name a node: pigeon nodes forget NODE...",
 		"cancel a EMPTY": "the name of a job is empty; name a job: pigeon cancel", "files EMPTY *": "the name of a job is empty; name a job: pigeon files", "logs EMPTY": "the name of a job is empty",
 		"man": "name a folder: pigeon man FOLDER", "config check lorry": "name a file: pigeon config check lorry FILE...", "cluster plan": "name a host inventory: pigeon cluster plan INVENTORY", "token revoke": "name a token: pigeon token revoke ID...",
-		"trace fetch": "name a published trace: pigeon-bench trace fetch NAME...", "trace distance a": "name two traces, not 1: pigeon-bench trace distance A B", "trace distance a b c": "name two traces, not 3: pigeon-bench trace distance A B", "watch": "name a history: pigeon-bench watch HISTORY...",
-		"man a b": "name one folder only, not 2 (a, b): pigeon man FOLDER", "spark setup": "name a folder: pigeon spark setup DIR", "compare results": "name a folder: pigeon-bench compare results DIR...",
-		"nodes node-0": `pigeon nodes takes flags only, and "node-0" is none`, "dev x": `pigeon dev takes flags only, and "x" is none`, "config roles x": `pigeon config roles takes flags only, and "x" is none`,
-		"help statsu": `"statsu" is not a verb of "pigeon"; the nearest is "status"`, "help node drian": `"drian" is not a verb of "pigeon node"; the nearest is "drain"`,
+		"man a b": "name one folder only, not 2 (a, b): pigeon man FOLDER", "spark setup": "name a folder: pigeon spark setup DIR",
+		"nodes node-0": `"node-0" is not a verb of "pigeon nodes"`, "dev x": `pigeon dev takes flags only, and "x" is none`, "config roles x": `pigeon config roles takes flags only, and "x" is none`,
+		"help statsu": `"statsu" is not a verb of "pigeon"; the nearest is "status"`, "help node drian": `"drian" is not a verb of "pigeon nodes"; the nearest is "drain"`, "nodes drian x": `"drian" is not a verb of "pigeon nodes"; the nearest is "drain"`,
 		"logs a b": "name one job only, not 2 (a, b): pigeon logs JOB", "explain a b c": "name one job only, not 3 (a, b, c): pigeon explain JOB",
 	} {
 		list := strings.Fields(args)

@@ -22,10 +22,10 @@ deadline ends. With --deadline, what still runs then is given back and starts at
 elsewhere, as the next attempt: no loss and no retry is counted. With --kill that is
 done at once.
 
-A drain survives a restart of the node monitor; it ends with 'pigeon node resume'. Draining a node again changes the deadline. --wait shows what still runs and
+A drain survives a restart of the node monitor; it ends with 'pigeon nodes resume'. Draining a node again changes the deadline. --wait shows what still runs and
 returns when all nodes are drained. When no other node can run the tasks of an
 application now, a warning names it.`,
-		Example: "  pigeon node drain n7 --wait\n  pigeon node drain n7 n8 --deadline 10m --wait\n  pigeon node drain n7 --kill -o json",
+		Example: "  pigeon nodes drain n7 --wait\n  pigeon nodes drain n7 n8 --deadline 10m --wait\n  pigeon nodes drain n7 --kill -o json",
 		Args:    cli.NamesAtLeastOne("node"),
 	}
 	output := cli.AddOutputFlag(cmd)
@@ -77,7 +77,7 @@ func nodeResumeCommand() *cobra.Command {
 		Use:     "resume NODE...",
 		Short:   "Have drained nodes take tasks again",
 		Long:    "Ends the drain of nodes, whether they are drained yet or not: they take tasks again.",
-		Example: "  pigeon node resume n7\n  pigeon node resume n7 n8 -o json",
+		Example: "  pigeon nodes resume n7\n  pigeon nodes resume n7 n8 -o json",
 		Args:    cli.NamesAtLeastOne("node"),
 	}
 	output := cli.AddOutputFlag(cmd)

@@ -128,7 +128,7 @@ func (w *drainWait) look(states []api.MasterState, now time.Time) error {
 			w.fail(notDrained(&d, fmt.Sprintf("it is %s: %s", n.State, n.Reason), "start its node monitor: it goes on draining"))
 			continue
 		case n.State == api.StateUp && d.seen:
-			w.fail(notDrained(&d, "it was resumed", fmt.Sprintf("'pigeon node drain %s' drains it again", d.Node)))
+			w.fail(notDrained(&d, "it was resumed", fmt.Sprintf("'pigeon nodes drain %s' drains it again", d.Node)))
 			continue
 		case n.State == api.StateDraining:
 			d.seen = true

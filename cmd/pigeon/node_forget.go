@@ -22,7 +22,7 @@ func nodeForgetCommand() *cobra.Command {
 		Long: `Stops showing nodes, or frontends, that are lost or stopped ('pigeon nodes'). It
 changes nothing else: a node that returns is registered as any other. A node that is
 registered is not forgotten; stop its node monitor first.`,
-		Example: "  pigeon node forget n7\n  pigeon node forget n7 n8 -o json",
+		Example: "  pigeon nodes forget n7\n  pigeon nodes forget n7 n8 -o json",
 		Args:    cli.NamesAtLeastOne("node"),
 	}
 	output := cli.AddOutputFlag(cmd)

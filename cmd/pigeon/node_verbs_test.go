@@ -111,9 +111,9 @@ func testNodeMistakes(t *testing.T) {
 		code   int
 		stderr []string // parts of it
 	}{
-		{"drain", cli.ExitUsage, []string{"name a node: pigeon node drain NODE...\n", "pigeon node drain --help"}},
-		{"resume", cli.ExitUsage, []string{"name a node: pigeon node resume NODE...\n"}},
-		{"forget", cli.ExitUsage, []string{"name a node: pigeon node forget NODE...\n"}},
+		{"drain", cli.ExitUsage, []string{"name a node: pigeon nodes drain NODE...\n", "pigeon nodes drain --help"}},
+		{"resume", cli.ExitUsage, []string{"name a node: pigeon nodes resume NODE...\n"}},
+		{"forget", cli.ExitUsage, []string{"name a node: pigeon nodes forget NODE...\n"}},
 		{"drian node-0-000", cli.ExitUsage, []string{`"drain"`}},
 		{"drain node-0-000 --deadline -1s", cli.ExitUsage, []string{"--deadline is -1s", "above zero"}},
 		{"drain node-0-000 --deadline soon", cli.ExitUsage, []string{`"soon"`}},
@@ -226,7 +226,7 @@ func testDrainWaits(t *testing.T) {
 		{"Ctrl-C", nil, running, func(f *followed, _ *gatedJob, _ string) { f.interrupt(t) }, cli.ExitInterrupted, "", "interrupted; %s goes on draining", 1},
 		{
 			"resumed meanwhile", nil, running, func(_ *followed, _ *gatedJob, node string) { succeed(t, "node", "resume", node) }, cli.ExitFailed, "",
-			`pigeon: node "%s": it was resumed (while waiting until it is drained); 'pigeon node drain %[1]s' drains it again`, 1,
+			`pigeon: node "%s": it was resumed (while waiting until it is drained); 'pigeon nodes drain %[1]s' drains it again`, 1,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

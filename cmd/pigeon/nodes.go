@@ -17,18 +17,20 @@ import (
 func nodesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "nodes",
-		GroupID: cli.GroupWatch,
-		Short:   "Show the nodes of the cluster and their slots",
+		Aliases: []string{"node"},
+		GroupID: cli.GroupCluster,
+		Short:   "Show the nodes of the cluster and their slots; drain, resume or forget them",
 		Long: `Shows the nodes as their masters see them: slots, how many of them are reserved for
 short tasks, how many are busy, and which applications have a backend there. Nodes that
 are lost, stopped or unreachable are shown with the reason and for how long they have been
-so, until they return, are forgotten ('pigeon node forget') or have been gone for
+so, until they return, are forgotten ('pigeon nodes forget') or have been gone for
 forget_after, a setting of masters. A second table shows frontends and masters that are
 not up. With --groups, the groups: their queues and workers. The exit status is 1 when no
 master can be reached.`,
-		Example: "  pigeon nodes\n  pigeon nodes --groups\n  pigeon nodes -o json",
+		Example: "  pigeon nodes\n  pigeon nodes --groups\n  pigeon nodes -o json\n  pigeon nodes drain n-3 --wait 10m",
 		Args:    cli.FlagsOnly,
 	}
+	cmd.AddCommand(nodeDrainCommand(), nodeResumeCommand(), nodeForgetCommand())
 	output := cli.AddOutputFlag(cmd)
 	groups := cmd.Flags().Bool("groups", false, "groups instead of nodes")
 	addClientFlags(cmd)

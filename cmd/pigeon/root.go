@@ -19,7 +19,6 @@ func verbs(roles []role) []*cobra.Command {
 		natsCommand(),
 		clusterCommand(),
 		nodesCommand(),
-		nodeCommand(),
 		pkiCommand(),
 		tokenCommand(),
 		sharesCommand(),

@@ -62,7 +62,19 @@ func refuseUnknownVerbs(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		refuseUnknownVerbs(child)
 	}
-	if !cmd.HasSubCommands() || cmd.Runnable() {
+	if !cmd.HasSubCommands() {
+		return
+	}
+	if cmd.Runnable() && !cmd.DisableFlagParsing {
+		own := cmd.Args
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return AsUsageError(unknownVerb(cmd, args[0]))
+			}
+			return own(cmd, args)
+		}
+	}
+	if cmd.Runnable() {
 		return
 	}
 	cmd.Args = cobra.ArbitraryArgs

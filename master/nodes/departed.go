@@ -44,7 +44,7 @@ func (n *node) whyDraining() string {
 	if n.diskFault != "" {
 		return "it takes tasks again by itself once this is over: " + n.diskFault
 	}
-	return "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
+	return "it was told to drain; it takes nothing until 'pigeon nodes resume' ends that, also when its node monitor is started again"
 }
 
 const stoppedInOrder = "its node monitor was stopped in order"

@@ -99,7 +99,7 @@ func TestReasonOfDrainingNode(t *testing.T) {
 		}
 	}
 	const (
-		told     = "it was told to drain; it takes nothing until 'pigeon node resume' ends that, also when its node monitor is started again"
+		told     = "it was told to drain; it takes nothing until 'pigeon nodes resume' ends that, also when its node monitor is started again"
 		stopping = "its node monitor is stopping; it takes nothing new, and what runs there ends"
 	)
 	h := hello("a", 1, "h:1", 0)
