@@ -22,6 +22,34 @@ type Agreement struct {
 	// Completion times in seconds by class (short, long), for the figure; LiveTimes
 	// holds those of all live runs.
 	SimTimes, LiveTimes [2][]float64
+	// Others are simulations of the same workload under other policies.
+	Others []Other
+}
+
+// Other is a simulation under another policy.
+type Other struct {
+	Name  string // as the table and the figure have it
+	Sim   measure.Result
+	Times [2][]float64 // as those of an Agreement
+}
+
+// ShortTable prints p50, p90 and p99 of the short jobs for a terminal: of the first live run, and under
+// the other policies.
+func (a *Agreement) ShortTable(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "short jobs' completion time (s)\tp50\tp90\tp99")
+	row := func(name string, r *measure.Result) {
+		fmt.Fprint(t, name)
+		for _, p := range measure.Statistics()[1:] { // without the mean
+			fmt.Fprint(t, "\t", markdown.Significant(float64(p.Of(&r.Short.Completion))))
+		}
+		fmt.Fprintln(t)
+	}
+	row("here, live, under "+a.Sim.Policy, &a.Live[0])
+	for i := range a.Others {
+		row(a.Others[i].Name, &a.Others[i].Sim)
+	}
+	return t.Flush()
 }
 
 // AgreementRow is one percentile of one class.
@@ -109,9 +137,13 @@ func (a *Agreement) Figure(base string) error {
 		if len(a.SimTimes[class]) == 0 || len(a.LiveTimes[class]) == 0 {
 			continue
 		}
-		c.Panels = append(c.Panels, plot.CDFPanel{Title: name + " jobs", Curves: []plot.Curve{
+		panel := plot.CDFPanel{Title: name + " jobs", Curves: []plot.Curve{
 			{Name: "simulated", Values: a.SimTimes[class]}, {Name: "live", Values: a.LiveTimes[class]},
-		}})
+		}}
+		for _, o := range a.Others {
+			panel.Curves = append(panel.Curves, plot.Curve{Name: o.Name, Values: o.Times[class], Reference: true})
+		}
+		c.Panels = append(c.Panels, panel)
 	}
 	return c.WriteFiles(base)
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -29,6 +28,7 @@ type replayShow struct {
 	output   cli.OutputFormat
 	progress *cli.Progress
 	used     local.Usage // of the daemons in the last run
+	load     float64     // load average of the machine before it
 }
 
 func (s *replayShow) all(runs []experiment.Run) (err error) {
@@ -87,6 +87,7 @@ func (s *replayShow) all(runs []experiment.Run) (err error) {
 func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *agreement.Agreement, files simulation.OutputFiles) (partial bool, err error) {
 	f := s.flags
 	s.announce(run, w, k)
+	s.load = float64(measure.LoadAverage())
 	others := measure.WatchOthers()
 	got, err := s.live(run, w)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ag
 	if len(f.frontends) == 0 { // the daemons of another cluster are not of this program
 		result.NoteOthers(others)
 	}
-	if line := result.AboutOthers(); line != "" {
+	if line := result.AboutOthers(); line != "" && !f.demo {
 		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
 	}
 	if f.spark.master != "" {
@@ -180,6 +181,11 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *agree
 	}
 	a.Sim = run.Result(w, out)
 	a.SimTimes[0], a.SimTimes[1] = run.Completions(w, out)
+	if f.demo {
+		if a.Others, err = s.others(run, w); err != nil {
+			return err
+		}
+	}
 	if f.out != "" {
 		if err := writeAgreement(f.out, a); err != nil {
 			return err
@@ -189,6 +195,11 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *agree
 		return cli.WriteJSON(s.cmd.OutOrStdout(), a.Sim)
 	}
 	dst := s.cmd.OutOrStdout()
+	if f.demo {
+		if err := s.demoBegin(a); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintln(dst)
 	if err := a.Table(dst); err != nil {
 		return err
@@ -208,7 +219,11 @@ func (s *replayShow) compare(run *experiment.Run, w *workload.Workload, a *agree
 // writeAgreement writes the results, the table and the figure.
 func writeAgreement(base string, a *agreement.Agreement) error {
 	err := writeWhole(base+".jsonl", func(out io.Writer) error {
-		return cli.WriteAllJSON(out, append([]measure.Result{a.Sim}, a.Live...))
+		all := append([]measure.Result{a.Sim}, a.Live...)
+		for i := range a.Others {
+			all = append(all, a.Others[i].Sim)
+		}
+		return cli.WriteAllJSON(out, all)
 	})
 	if err == nil {
 		err = writeWhole(base+".md", a.Markdown)
@@ -216,50 +231,5 @@ func writeAgreement(base string, a *agreement.Agreement) error {
 	if err == nil {
 		err = a.Figure(base)
 	}
-	return err
-}
-
-// The demo: enough jobs for a quarter of a minute, sped up so that short ones still
-// take fifty times as long as scheduling them.
-const (
-	demoTrace   = "gen:ec2,jobs=1200"
-	demoSpeedup = 7
-)
-
-func (f *replayFlags) setDemo() {
-	for flag, set := range map[string]func(){
-		"trace":   func() { f.Desc.Trace = demoTrace },
-		"speedup": func() { f.speedup = demoSpeedup },
-		"out":     func() { f.out = filepath.Join("out", "run") },
-	} {
-		if !f.Set.Changed(flag) {
-			set()
-		}
-	}
-	f.compare = true
-	f.title = fmt.Sprintf("Completion times, live and simulated (%s)", f.Desc.Trace)
-}
-
-// demoEnd prints what was measured and what to try next.
-func (s *replayShow) demoEnd(a *agreement.Agreement) error {
-	f, l := s.flags, &a.Live[0]
-	svg, err := filepath.Abs(f.out + ".svg")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.cmd.OutOrStdout(), `
-%d jobs (%d tasks) on %d live workers: %d completed, %d failed. Times are those of the workload,
-which ran %g times as fast. At a load of %.0f %%, %.0f %% of the short jobs did not wait at all.
-All of it, %d frontends, %d masters, %d node monitors, NATS and the load generator, used %.1f s
-of processor in %.1f s, on %d processors.
-
-The plot: %s (and .png)
-
-Try next:
-  bin/pigeon sim --seeds 5                       the same cluster, five seeds, in a second
-  bin/pigeon dev                                 a cluster to submit jobs to
-  bin/pigeon-bench replay --load 0.5 --speedup 20      less load, faster
-`, l.Jobs, l.Tasks, l.Workers, l.Completed, l.Failed, f.speedup, 100*float64(l.Load), 100*float64(l.Short.Unqueued),
-		f.Desc.Frontends, l.Groups, l.Workers, s.used.CPU.Seconds(), float64(l.Wall), runtime.NumCPU(), svg)
 	return err
 }
