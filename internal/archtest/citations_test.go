@@ -105,21 +105,24 @@ func headings(page string) (names []string) {
 	return names
 }
 
-// TestEveryPageIsInTheIndex: docs/README.md links to each page of docs/, decisions apart.
+// TestEveryPageIsInTheIndex: docs/README.md links to each page of docs/, decisions apart, and
+// bench/results/README.md to each page of results.
 func TestEveryPageIsInTheIndex(t *testing.T) {
-	docs := filepath.Join(moduleRoot(t, shipped(t)), "docs")
-	linked := map[string]bool{"README.md": true}
-	for _, m := range markdownLink.FindAllStringSubmatch(read(t, filepath.Join(docs, "README.md")), -1) {
-		target, _, _ := strings.Cut(m[1], "#")
-		linked[target] = true
-	}
-	pages, err := filepath.Glob(filepath.Join(docs, "*.md"))
-	if err != nil || len(pages) < 20 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
-	for _, page := range pages {
-		if !linked[filepath.Base(page)] {
-			t.Errorf("docs/README.md has no link to %s", filepath.Base(page))
+	root := moduleRoot(t, shipped(t))
+	for folder, least := range map[string]int{"docs": 20, "bench/results": 10} {
+		linked := map[string]bool{"README.md": true}
+		for _, m := range markdownLink.FindAllStringSubmatch(read(t, filepath.Join(root, folder, "README.md")), -1) {
+			target, _, _ := strings.Cut(m[1], "#")
+			linked[target] = true
+		}
+		pages, err := filepath.Glob(filepath.Join(root, folder, "*.md"))
+		if err != nil || len(pages) < least {
+			t.Fatalf("%d pages of %s, %v", len(pages), folder, err)
+		}
+		for _, page := range pages {
+			if !linked[filepath.Base(page)] {
+				t.Errorf("%s/README.md has no link to %s", folder, filepath.Base(page))
+			}
 		}
 	}
 }
