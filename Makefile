@@ -55,6 +55,10 @@ VERSION_4.2 ?= 4.2.1
 VERSION_4.3 ?= 4.3.0
 PANDAS ?= 'pandas>=2.2,<3' 'pyarrow>=18' grpcio grpcio-status googleapis-common-protos zstandard
 
+# Ansible of its own, from PyPI, for the tests of the role in deploy/ansible.
+ANSIBLE = $(OUT)/ansible/bin/ansible-playbook
+ANSIBLE_VERSION ?= 2.19.14
+
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
@@ -90,7 +94,7 @@ test-all: test test-long ## all tests in full: make test, then make test-long
 
 lint: need-go ## golangci-lint for Go; scalastyle for the plugin, where Maven is
 	$(TOOL) golangci-lint run ./...
-	cd tools/release && $(GO) tool -modfile=../go.mod golangci-lint run ./...
+	cd deploy && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 	cd bench && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
 	cd bench/peers && $(GO) tool -modfile=../../tools/go.mod golangci-lint run ./...
 	@if MVN=$(MVN) sh tools/need-maven.sh 2>/dev/null; then $(MAKE) --no-print-directory lint-spark; \
@@ -123,8 +127,12 @@ failover: lab ## how long a cluster stands still when machines die, 20 times eac
 chaos-short: need-go ## the same for a minute, under pigeon (part of make test-long)
 	cd bench && $(GO) test ./chaos -run '^TestNothingIsLost' -v -count 1 -timeout 20m
 
-cluster-test: build ## HOSTS=3 hosts of namespaces: 'pigeon cluster' installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
-	cd bench && $(GO) run ./testbed -program $(abspath $(BIN)) -hosts $(or $(HOSTS),3)
+TESTBED = cd deploy && $(GO) run ./testbed -program $(abspath $(BIN)) -playbook $(abspath $(ANSIBLE)) $(if $(filter true,$(CI)),-must)
+cluster-test: build ansible ## HOSTS=3 hosts of namespaces: the Ansible role installs, upgrades under load, replaces, removes (needs root and sshd; some minutes)
+	$(TESTBED) -hosts $(or $(HOSTS),3)
+
+hosts-replay: lab ansible ## the paper's experiment (ngo_90, 120 workers, 10 frontends, 3 masters) on HOSTS=24 hosts of namespaces, compared with the simulator; ends with 1 above 5 % short, 2 % long (ten minutes on a quiet machine)
+	$(TESTBED) -hosts $(or $(HOSTS),24) -security insecure -bench $(abspath $(BENCH)) -trace $(abspath $(or $(TRACE),$(TRACES)/ngo_90.tr)) -speedup $(or $(SPEEDUP),1)
 
 watch: need-go ## run the tests of each package whenever it changes
 	$(TOOL) gotestsum --watch
@@ -266,13 +274,13 @@ test-jaeger: need-go ## 1,000 jobs in a real Jaeger while daemons are killed: a 
 ##@ Release
 
 release: need-go ## archives, deb, rpm, images, bills of materials, checksums in out/release, for this machine: VERSION=1.2.3 (a minute); PLATFORMS=linux/amd64,linux/arm64
-	cd tools/release && $(GO) run . -version '$(VERSION)' -out $(abspath $(OUT))/release -platforms '$(or $(PLATFORMS),linux/$(shell $(GO) env GOARCH))'
+	cd deploy/release && $(GO) run . -version '$(VERSION)' -out $(abspath $(OUT))/release -platforms '$(or $(PLATFORMS),linux/$(shell $(GO) env GOARCH))'
 
 test-release: need-go ## packages installed and removed, units, images, licences, two releases compared, go install (three minutes)
-	cd tools/release && $(GO) test -count 1 -timeout 20m ./...
+	cd deploy && $(GO) test -count 1 -timeout 20m ./release
 
 licenses: need-go ## the licences of what is in the program; fails on one that packaging/release.yaml does not allow
-	cd tools/release && $(GO) run . -licenses
+	cd deploy/release && $(GO) run . -licenses
 
 vuln: need-go ## known vulnerabilities in what Pigeon calls, where their database can be had (GOVULNDB)
 	@GO='$(GO)' sh tools/vuln.sh
@@ -309,10 +317,16 @@ clean: ## remove what make produced
 vet:
 	$(GO) vet ./...
 	cd bench && $(GO) vet ./...
+	cd deploy && $(GO) vet ./...
 
 fmt-check:
 	@bad=$$($(GOFMT) -l $(GOFILES)); if [ -n "$$bad" ]; then \
 		echo "not formatted (run 'make fmt'):"; echo "$$bad"; exit 1; fi >&2
+
+# Where it cannot be installed, the test bed reports that it is missing.
+ansible:
+	@[ -x $(ANSIBLE) ] || { rm -rf $(OUT)/ansible && python3 -m venv $(OUT)/ansible && $(OUT)/ansible/bin/pip install -q --disable-pip-version-check ansible-core==$(ANSIBLE_VERSION); } \
+		|| { [ '$(CI)' != true ] || exit 1; }
 
 need-go:
 	@GO="$(GO)" sh tools/need-go.sh

@@ -1,5 +1,5 @@
 // Package packaging has the units of systemd, as the deb and rpm packages install them and
-// 'pigeon cluster' does.
+// 'pigeon cluster plan' does.
 package packaging
 
 import "embed"

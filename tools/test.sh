@@ -134,14 +134,13 @@ fi
 
 format_and_vet() { $make fmt-check vet; }
 
-# The module that makes releases, which ./... does not have.
-release() { (cd tools/release && "$go" test "$@" ${TESTFLAGS:-} ./...); }
+# The module of installing, which ./... does not have: releases, and the chart of Kubernetes.
+release() { (cd deploy && "$go" test "$@" ${TESTFLAGS:-} ./release); }
 
 # The module of the peers of 'pigeon-bench reuther'; its program is what their tests start.
 peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
 
-# The module that checks the chart of Kubernetes, which ./... does not have either.
-chart() { (cd deploy/helm-check && "$go" vet ./... && "$go" test ${TESTFLAGS:-} ./...); }
+chart() { (cd deploy && "$go" test ${TESTFLAGS:-} ./helm-check); }
 
 # A program that ends waits a second for other threads to report races: too long for 50
 # packages, whose tests check that no goroutine is left.
@@ -200,7 +199,7 @@ $laboratory"
 	printf '\nNot part of this run; make test-all runs it, make test-long runs it alone:\n'
 	sed -n 's/.*"Action":"skip","Package":"[^"]*pigeon\/\([^"]*\)","Test":"\([^"/]*\)".*/  \1: \2/p' "$out"/*.json | sort -u
 	echo "  with fewer rounds or cases here: $(echo "$tested" | cut -d' ' -f1 | shortened | sed 's|^[^/]*/[^/]*/[^/]*/||' | tr '\n' ' ')"
-	echo "  tools/release: two releases of one commit, and go install"
+	echo "  deploy/release: two releases of one commit, and go install"
 	echo "  the client for Python with Dask and Airflow (make test-python-long)"
 	echo "  Spark's own test suites, and applications on a real Spark (needs a JDK, Maven, Python)"
 	;;

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -56,10 +55,6 @@ func printedObjects() []jsonpage.Output {
 		{Verb: "nodemonitor", When: "when it is ready", Of: reflect.TypeFor[readyLine]()},
 		{Verb: "nats", When: "when it is ready", Of: reflect.TypeFor[readyLine]()},
 		{Verb: "cluster plan", Of: reflect.TypeFor[plannedCluster]()},
-		{Verb: "cluster apply", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
-		{Verb: "cluster upgrade", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
-		{Verb: "cluster status", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
-		{Verb: "cluster remove", When: "for each host", Of: reflect.TypeFor[clusters.HostResult]()},
 		{Verb: "sim", When: "for each policy and seed", Of: reflect.TypeFor[measure.Result](), On: "[pigeon-bench sim](../bench/json.md#pigeon-bench-sim)"},
 		{Verb: "config show", When: "for each setting", Of: reflect.TypeFor[config.Origin]()},
 		{Verb: "doctor", When: "for each check", Of: reflect.TypeFor[doctor.Finding]()},

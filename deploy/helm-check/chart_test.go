@@ -1,5 +1,5 @@
 // Package check renders the chart of deploy/helm and checks its objects against the types of
-// Kubernetes. It is a module of its own: nothing else needs Helm's libraries.
+// Kubernetes.
 package check
 
 import (

@@ -1,5 +1,5 @@
 # The machines of the paper's EC2 experiment: 120 workers of one slot in 3 groups, 10 frontends,
-# 3 masters, and a host inventory for 'pigeon cluster'. The machines are reached by their private
+# 3 masters, and a host inventory for 'pigeon cluster plan'. The machines are reached by their private
 # addresses: run both from inside the network, or by a jump host in ~/.ssh/config.
 terraform {
   required_version = ">= 1.5"

@@ -1,5 +1,4 @@
 // Package hosts reads a host inventory, the YAML file that names the hosts of a cluster, the
-// daemons that each of them runs, and how they are reached ('pigeon cluster', docs/deploy.md). It
+// daemons that each of them runs, and how they are reached ('pigeon cluster plan', docs/deploy.md). It
 // checks the whole file and names the host and the line of each mistake; it opens no connection.
-// Remote runs commands on a host by the ssh program, so that a user's own ~/.ssh/config counts.
 package hosts

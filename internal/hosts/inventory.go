@@ -56,7 +56,7 @@ type Inventory struct {
 	lines map[string]int // of the keys at the top
 }
 
-// SSH is how hosts are reached, beyond the user's own configuration of ssh.
+// SSH is how Ansible reaches the hosts, beyond the user's own configuration of ssh.
 type SSH struct {
 	User    string   `yaml:"user"`
 	Port    int      `yaml:"port"`

@@ -1,63 +1,45 @@
 package clusters
 
 import (
-	"fmt"
-	"os"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
 )
 
-// ansibleTasks returns the tasks of a file of the Ansible role.
-func ansibleTasks(t *testing.T, file string) (tasks []map[string]any) {
-	t.Helper()
-	text, err := os.ReadFile("../../../deploy/ansible/roles/pigeon/tasks/" + file)
+// Ansible's inventory has the hosts in their order, and what the key ssh says about reaching them.
+func TestAnsibleInventory(t *testing.T) {
+	const text = `
+cluster: c
+ssh: {user: ops, port: 2222, key: ~/.ssh/c, config: ~/ssh.conf, options: ["ProxyJump=gate me"], sudo: true}
+hosts:
+  - {name: z9, address: 10.0.0.9, roles: [master, frontend]}
+  - {name: "a{1-2}", address: "10.0.0.{1-2}", ssh: "root@a{1-2}.example.org", roles: [node], slots: 1}
+`
+	got, err := ansibleInventory(parse(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(text, &tasks); err != nil {
-		t.Fatal(err)
-	}
-	return tasks
-}
-
-// ansible-playbook --diff prints the files that it copies: not those with keys, tokens and settings,
-// which a plan closes to others.
-func TestAnsibleShowsNoSecrets(t *testing.T) {
-	copies := 0
-	for _, task := range ansibleTasks(t, "main.yml") {
-		if loop, _ := task["loop"].(string); !strings.Contains(loop, "pigeon_manifest.files }}") {
-			continue
-		}
-		copies++
-		if diff, _ := task["diff"].(string); !strings.Contains(diff, fmt.Sprintf("item.mode != %d and", keyMode)) {
-			t.Errorf("the task %q shows files of mode %v: its diff is %q", task["name"], keyMode, diff)
-		}
-	}
-	if copies != 1 {
-		t.Errorf("%d tasks copy the files of the plan", copies)
-	}
-}
-
-// The Ansible role removes nothing. Daemons and files that the plan does not have any more stay in the
-// host's list, by which 'pigeon cluster' stops and removes them.
-func TestAnsibleForgetsNothing(t *testing.T) {
-	with := map[string]int{}
-	for _, task := range ansibleTasks(t, "finish.yml") {
-		do, _ := task["ansible.builtin.copy"].(map[string]any)
-		if dest, _ := do["dest"].(string); !strings.HasSuffix(dest, "/etc/pigeon/manifest.json") {
-			continue
-		}
-		when, _ := task["when"].(string)
-		with[when]++
-		content, _ := do["content"].(string)
-		if all := strings.Contains(content, "pigeon_other_services") && strings.Contains(content, "pigeon_other_files"); all == strings.HasSuffix(when, "== []") {
-			t.Errorf("the task %q writes %v when %s", task["name"], do, when)
-		}
-	}
-	const other = "pigeon_other_services + pigeon_other_files "
-	if len(with) != 2 || with[other+"== []"] != 1 || with[other+"!= []"] != 1 {
-		t.Errorf("the list is written when %v", with)
+	const want = `# The hosts of the cluster c for the role in deploy/ansible; made by 'pigeon cluster plan' from inventory.yaml.
+all:
+    hosts:
+        "z9":
+            ansible_host: 10.0.0.9
+        "a1":
+            ansible_host: a1.example.org
+            ansible_user: root
+        "a2":
+            ansible_host: a2.example.org
+            ansible_user: root
+    vars:
+        ansible_become: true
+        ansible_pipelining: true
+        ansible_port: 2222
+        ansible_python_interpreter: auto_silent
+        ansible_ssh_common_args: -F {{ lookup('env', 'HOME') }}/ssh.conf -o 'ProxyJump=gate me'
+        ansible_ssh_private_key_file: ~/.ssh/c
+        ansible_user: ops
+        pigeon_plan: '{{ inventory_dir }}'
+`
+	if strings.TrimSpace(string(got)) != strings.TrimSpace(want) {
+		t.Errorf("the inventory is\n%s", got)
 	}
 }

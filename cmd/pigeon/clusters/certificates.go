@@ -35,6 +35,7 @@ const (
 	authorityFolder = "authority"
 	tokensFile      = "tokens"
 	clientFile      = "client.yaml"
+	ansibleFile     = "ansible.yaml"
 	hostsFolder     = "hosts"
 )
 
@@ -101,10 +102,10 @@ func (c *certificates) add(p *HostPlan, r hosts.Role) error {
 	}
 	// All daemons read these files again when they change.
 	p.add(File{Path: at.certificate(r), Mode: publicMode, data: cert})
-	p.add(File{Path: at.key(r), Mode: keyMode, data: key, daemons: daemons})
+	p.add(File{Path: at.key(r), Mode: keyMode, data: key, Daemons: daemons})
 	shared := []File{{Path: at.ca(), Mode: publicMode, data: c.ca}, {Path: at.crl(), Mode: publicMode, data: c.crl}}
 	if r != hosts.NATS && c.tokens != nil {
-		shared = append(shared, File{Path: at.tokens(), Mode: keyMode, data: c.tokens, daemons: true})
+		shared = append(shared, File{Path: at.tokens(), Mode: keyMode, data: c.tokens, Daemons: true})
 	}
 	for _, f := range shared {
 		if !slices.ContainsFunc(p.Files, func(have File) bool { return have.Path == f.Path }) {

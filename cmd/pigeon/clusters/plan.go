@@ -20,8 +20,8 @@ import (
 type Plan struct {
 	Inventory *hosts.Inventory
 	Hosts     []*HostPlan // in the order of the inventory
-	// Clients is the file by which commands find the cluster.
-	Clients []byte
+	// Clients is the file by which commands find the cluster, Ansible the inventory for its role.
+	Clients, Ansible []byte
 }
 
 // HostPlan is what one host should have.
@@ -47,16 +47,18 @@ type File struct {
 	// changes, or only by the process that starts its daemons.
 	Of []hosts.Role `json:"of,omitempty"`
 
+	// Daemons may read it, where they run as their own user.
+	Daemons bool `json:"daemons,omitempty"`
+
 	data []byte
-	// daemons may read it, where they run as their own user.
-	daemons bool
 }
 
-// manifest is what a host keeps about the files it was given.
+// manifest is the list of what a host has of its plan; the Ansible role reads it (deploy/ansible).
 type manifest struct {
 	Cluster        string    `json:"cluster"`
 	Host           string    `json:"host"`
 	ServiceManager string    `json:"service_manager"`
+	Prefix         string    `json:"prefix,omitempty"`
 	Services       []Service `json:"services"`
 	Files          []File    `json:"files"`
 }
@@ -73,12 +75,15 @@ const (
 // is written. now is the time for which certificates must hold.
 func Make(inv *hosts.Inventory, folder string, now time.Time) (*Plan, error) {
 	p := &Plan{Inventory: inv, Clients: clients(inv)}
+	var err error
+	if p.Ansible, err = ansibleInventory(inv); err != nil {
+		return nil, err
+	}
 	all := newSettings(inv)
 	if err := all.secure(); err != nil {
 		return nil, err
 	}
 	var certificates *certificates
-	var err error
 	if all.secured {
 		if certificates, err = openCertificates(inv, folder, now); err != nil {
 			return nil, err
@@ -104,7 +109,7 @@ func planHost(h *hosts.Host, all *settings, certificates *certificates) (*HostPl
 		if err != nil {
 			return p, err
 		}
-		p.add(File{Path: pathsOf(h).settings(r), Mode: keyMode, Of: []hosts.Role{r}, data: text, daemons: r != hosts.Node})
+		p.add(File{Path: pathsOf(h).settings(r), Mode: keyMode, Of: []hosts.Role{r}, data: text, Daemons: r != hosts.Node})
 		p.Services = append(p.Services, Service{Role: r, Unit: unitOf(h, r), Ready: readyOf(h, r, all)})
 		if err := certificates.add(p, r); err != nil {
 			return p, err
@@ -134,20 +139,12 @@ func readyOf(h *hosts.Host, r hosts.Role, all *settings) string {
 	return "http://" + page // on loopback, where the kernel identifies the caller
 }
 
-// manifest returns what the host keeps, as a file.
-func (p *HostPlan) manifest() (File, error) { return p.list(p.Services, p.Files) }
-
-// list returns a manifest of some daemons and files as a file.
-func (p *HostPlan) list(services []Service, files []File) (File, error) {
-	m := manifest{Cluster: p.cluster(), Host: p.Host.Name, ServiceManager: p.Host.ServiceManager, Services: services, Files: files}
-	text, err := json.MarshalIndent(m, "", "  ")
-	one := &HostPlan{}
-	one.add(File{Path: pathsOf(p.Host).manifest(), Mode: publicMode, data: append(text, '\n')})
-	return one.Files[0], err
+// manifest returns the list of what the host has, as a file.
+func (p *HostPlan) manifest() (File, error) {
+	h := p.Host
+	text, err := json.MarshalIndent(manifest{Cluster: h.Cluster(), Host: h.Name, ServiceManager: h.ServiceManager, Prefix: h.Prefix, Services: p.Services, Files: p.Files}, "", "  ")
+	return File{Path: pathsOf(h).manifest(), Mode: publicMode, data: append(text, '\n')}, err
 }
-
-// cluster returns the name of the cluster, which the settings of every daemon have.
-func (p *HostPlan) cluster() string { return p.Host.Cluster() }
 
 // clients returns the settings of the commands: the frontends, those with standbys included.
 func clients(inv *hosts.Inventory) []byte {

@@ -44,10 +44,10 @@ func Ports() []Port {
 		{executorPort, hosts.Node, "listen", "executors of applications on the same host, where the inventory has published_owner", true},
 		{natsPort, hosts.NATS, "listen", "frontends, masters, nodes", false},
 		{natsClusterPort, hosts.NATS, "cluster_listen", "the other NATS servers", false},
-		{natsMonitorPort, hosts.NATS, "monitor", "'pigeon cluster', monitoring of the same host", true},
-		{frontendHTTP, hosts.Frontend, "http", "'pigeon cluster', monitoring of the same host", true},
-		{masterHTTP, hosts.Master, "http", "'pigeon cluster', monitoring of the same host", true},
-		{nodeHTTP, hosts.Node, "http", "'pigeon cluster', monitoring of the same host", true},
+		{natsMonitorPort, hosts.NATS, "monitor", "Ansible, monitoring of the same host", true},
+		{frontendHTTP, hosts.Frontend, "http", "Ansible, monitoring of the same host", true},
+		{masterHTTP, hosts.Master, "http", "Ansible, monitoring of the same host", true},
+		{nodeHTTP, hosts.Node, "http", "Ansible, monitoring of the same host", true},
 	}
 }
 

@@ -31,7 +31,7 @@ func (p *Plan) KeepsReplicas(folder string) error {
 			return &api.Error{
 				Problem: api.Invalid, Subject: p.Inventory.File(), Tried: "comparing it with the plan in " + folder,
 				What: fmt.Sprintf("the NATS server of host %q was alone and becomes one of %d, which do not take over its leaderships and journals", d.Name(), servers),
-				Next: "keep one server; or let all jobs end, remove the cluster ('pigeon cluster remove' with the former inventory), delete " + filepath.Join(folder, hostsFolder) + ", and apply this one",
+				Next: "keep one server; or let all jobs end, remove the cluster (the playbook remove.yml, with the plan of the former inventory), delete " + filepath.Join(folder, hostsFolder) + ", and plan this one",
 			}
 		}
 		still := slices.ContainsFunc(p.Hosts, func(h *HostPlan) bool { return h.Host.Name == d.Name() && h.Host.Has(hosts.NATS) })
@@ -50,7 +50,7 @@ func (p *Plan) KeepsReplicas(folder string) error {
 // keptReplicas reports whether the settings of the NATS server of a host, in the folder of a plan, have
 // JetStream, and whether it is the only server.
 func keptReplicas(folder string) (kept, alone bool) {
-	prefix, planned := formerPrefix(folder)
+	prefix, planned := plannedPrefix(folder)
 	if !planned {
 		return false, false
 	}

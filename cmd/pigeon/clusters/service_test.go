@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -132,62 +131,8 @@ func TestServiceLeavesOthers(t *testing.T) {
 	}
 }
 
-// remoteHere is serviceHere with the way to its host, by an ssh that is a script.
-func remoteHere(t *testing.T) (*HostPlan, *hosts.Remote) {
-	t.Helper()
-	sshOf(t, runHere)
-	p := serviceHere(t)
-	r, err := hosts.OpenRemote(parse(t, three))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close(nil) }) // nothing is open
-	return p, r
-}
-
-// A program is named as files are: without a slash it is one of the current folder.
-func TestProgramOfThisFolder(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "pigeon-next"), []byte("#!/bin/sh\necho '{\"version\": \"v1.3.0\"}'\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
-	t.Chdir(folder)
-	p, err := OpenProgram(t.Context(), "pigeon-next")
-	if err != nil || p.Version != "v1.3.0" || !filepath.IsAbs(p.Path) {
-		t.Errorf("%+v, %v", p, err)
-	}
-}
-
-// A daemon that ends with a mistake in its settings is not waited for: nothing starts it again. The error
-// has its last output.
-func TestDaemonThatEndsIsNotWaitedFor(t *testing.T) {
-	sshOf(t, runHere)
-	p := serviceHere(t)
-	waits := "case $1 in ready) [ $2 = --wait ] || exit 2; read line <line ;; esac\n" // for ever: nobody writes the line
-	if err := errors.Join(os.WriteFile("cluster", []byte(waits), 0o600), os.WriteFile("master", []byte("echo 1; echo 2; echo 3; echo slots: use 1 or more >&2; exit 2\n"), 0o600), os.MkdirAll(pathsOf(p.Host).logs(), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Open(&Plan{Inventory: parse(t, three), Hosts: []*HostPlan{p}}, Options{Parallel: 1, Say: func(string) {}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() }) // it removes a folder for temporary files
-	s := *serviceOf(p.Services, hosts.Master)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // ends a hang
-	defer cancel()
-	for verb, do := range map[string]func(*work) error{
-		"start":   func(w *work) error { return c.startRole(ctx, w, hosts.Master) },
-		"restart": func(w *work) error { return c.restart(ctx, w, s) },
-	} {
-		err := do(&work{HostPlan: p, difference: &difference{start: []Service{s}, again: []Service{s}}})
-		if err == nil || !strings.Contains(err.Error(), "it ended at once") || !strings.Contains(err.Error(), "slots: use 1 or more") {
-			t.Errorf("%s: %v", verb, err)
-		}
-	}
-}
-
 // Where systemd starts a node monitor, its next process is put below the control group of its unit: that
-// has groups of tasks that run on, and takes no process beside them. What a plan adds is removed.
+// has groups of tasks that run on, and takes no process beside them.
 func TestNodeStartsBesideItsTasks(t *testing.T) {
 	const inventory = "security: insecure\nhosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n  - {name: n, address: 10.0.0.2, roles: [node], slots: 1}\n"
 	p, err := Make(parse(t, inventory), t.TempDir(), time.Now())
@@ -202,31 +147,5 @@ func TestNodeStartsBesideItsTasks(t *testing.T) {
 		} else if is && (!strings.Contains(string(h.Files[i].data), "\nDelegateSubgroup=daemon\n") || !slices.Equal(h.Files[i].Of, []hosts.Role{hosts.Node})) {
 			t.Errorf("%+v\n%s", h.Files[i], h.Files[i].data)
 		}
-	}
-	folder := t.TempDir()
-	sshOf(t, "at="+folder+`
-case $all in
-*"echo manifest;"*) echo "system Linux x86_64"; echo manifest; cat $at/$host ;;
-*) echo "$all" >>$at/log ;;
-esac`)
-	for _, h := range p.Hosts {
-		m, err := h.manifest()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, h.Host.Address), m.data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c, err := Open(p, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() }) // it removes a folder for temporary files
-	if err := c.Remove(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	if log, err := os.ReadFile(filepath.Join(folder, "log")); err != nil || strings.Count(string(log), dropIn) != 1 {
-		t.Errorf("%v, and removed was\n%s", err, log)
 	}
 }

@@ -62,7 +62,8 @@ func (p *Plan) Write(folder string) (changed []string, err error) {
 			}
 		}
 	}
-	if err := put(filepath.Join(folder, clientFile), publicMode, p.Clients); err != nil {
+	err = errors.Join(put(filepath.Join(folder, clientFile), publicMode, p.Clients), put(filepath.Join(folder, ansibleFile), publicMode, p.Ansible))
+	if err != nil {
 		return changed, err
 	}
 	gone, err := prune(filepath.Join(folder, hostsFolder), wanted)

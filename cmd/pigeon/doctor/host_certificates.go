@@ -20,9 +20,9 @@ func (h *Host) certificates() Finding {
 	var first time.Time
 	read := 0
 	again, renew := "write it again (pigeon pki issue)", "renew it (pigeon pki renew); daemons read it again by themselves"
-	if _, err := os.Stat(h.path("/etc/pigeon/manifest.json")); err == nil { // 'pigeon cluster' keeps it there, and would undo what is done by hand
-		again = "have it written again by 'pigeon cluster apply'"
-		renew = "renew it by 'pigeon cluster apply', which issues certificates again in the last month of their validity"
+	if _, err := os.Stat(h.path("/etc/pigeon/manifest.json")); err == nil { // the Ansible role keeps it there, and would undo what is done by hand
+		again = "have the Ansible role write it again (site.yml)"
+		renew = "renew it by 'pigeon cluster plan', which issues certificates again in the last month of their validity, and the Ansible role (site.yml)"
 	}
 	for _, path := range h.configured("*.pem") {
 		if base := filepath.Base(path); base == authority.CRLFile || base == authority.KeyFile {

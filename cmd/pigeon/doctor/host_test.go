@@ -116,14 +116,14 @@ func TestHostIsChecked(t *testing.T) {
 		"ending certificate": {func(t *testing.T, h *Host) {
 			h.certificate(t, "/etc/pigeon/tls/cert.pem", hostTime.Add(-80*day), 90*day)
 		}, "certificates", Warn, "pki renew"},
-		"ending, of pigeon cluster": {func(t *testing.T, h *Host) {
+		"ending, of a plan": {func(t *testing.T, h *Host) {
 			h.put(t, "/etc/pigeon/manifest.json", 0o644, "{}")
 			h.certificate(t, "/etc/pigeon/frontend.pem", hostTime.Add(-80*day), 90*day)
-		}, "certificates", Warn, "pigeon cluster apply"},
-		"damaged, of pigeon cluster": {func(t *testing.T, h *Host) {
+		}, "certificates", Warn, "site.yml"},
+		"damaged, of a plan": {func(t *testing.T, h *Host) {
 			h.put(t, "/etc/pigeon/manifest.json", 0o644, "{}")
 			h.put(t, "/etc/pigeon/frontend.pem", 0o644, "x")
-		}, "certificates", Bad, "pigeon cluster apply"},
+		}, "certificates", Bad, "site.yml"},
 		"early certificate":   {func(t *testing.T, h *Host) { h.certificate(t, "/etc/pigeon/ca.pem", hostTime.Add(2*day), 90*day) }, "certificates", Bad, "clock"},
 		"damaged certificate": {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/ca.pem", 0o644, "x") }, "certificates", Bad, "ca.pem"},
 		"revocations":         {func(t *testing.T, h *Host) { h.put(t, "/etc/pigeon/crl.pem", 0o644, "x") }, "certificates", Good, "none"},
@@ -136,7 +136,7 @@ func TestHostIsChecked(t *testing.T) {
 				got = check.Run()
 			}
 		}
-		if strings.Contains(name, "of pigeon cluster") && strings.Contains(got.Advice, "pigeon pki") {
+		if strings.Contains(name, "of a plan") && strings.Contains(got.Advice, "pigeon pki") {
 			t.Errorf("%s: the advice is for certificates of 'pigeon pki': %+v", name, got)
 		}
 		if got.Status != c.status || !strings.Contains(got.Found+got.Advice, c.parts) || (got.Advice == "") != (c.status == Good) {

@@ -10,7 +10,7 @@ import (
 )
 
 // writeArchive writes the archive of a platform: one folder with the program, its licences, manual
-// pages, completions, settings, and on Linux the files of the service manager.
+// pages, completions, settings, the Ansible role, and on Linux the files of the service manager.
 func (r *release) writeArchive(p platform) error {
 	all, top := platform{}, "pigeon-"+r.version
 	entries := []entry{
@@ -24,6 +24,7 @@ func (r *release) writeArchive(p platform) error {
 		"man/man1":    r.staged(all, "man1"),
 		"completions": r.staged(all, "completions"),
 		"etc/pigeon":  r.staged(all, "etc"),
+		"ansible":     filepath.Join(r.source, "deploy", "ansible"),
 	}
 	if p.os == "linux" {
 		for _, name := range []string{"systemd", "sysusers.d", "tmpfiles.d"} {

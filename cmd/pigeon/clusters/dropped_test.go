@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// Nothing stops what runs on a host that an inventory leaves out, or below a former prefix: the next
-// plan reports it, once.
-func TestFormerHosts(t *testing.T) {
+// A plan names, once, the hosts that it drops: nothing stops their daemons.
+func TestDroppedHosts(t *testing.T) {
 	folder := t.TempDir()
 	plan := func(hosts string) (*Plan, []string) {
 		p, err := Make(parse(t, "security: insecure\nservice_manager: none\nhosts:\n  - {name: m, address: 10.0.0.1, roles: [master, frontend]}\n"+hosts), folder, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		former := p.Former(folder)
+		dropped := p.Dropped(folder)
 		if _, err := p.Write(folder); err != nil {
 			t.Fatal(err)
 		}
-		return p, former
+		return p, dropped
 	}
 	const node = "  - {name: %s, address: 10.0.0.%d, prefix: %s, roles: [node], slots: 1}\n"
 	a, b := fmt.Sprintf(node, "a", 2, "/one"), fmt.Sprintf(node, "b", 3, "''")
@@ -39,7 +38,7 @@ func TestFormerHosts(t *testing.T) {
 			continue
 		}
 		for i, want := range c.want {
-			if !strings.HasPrefix(got[i], want) || !strings.Contains(got[i], "--host "+want[6:7]+" --yes") {
+			if !strings.HasPrefix(got[i], want) || !strings.Contains(got[i], "--limit "+want[6:7]) {
 				t.Errorf("the plan reports %q, want %q", got[i], want)
 			}
 		}
@@ -78,30 +77,5 @@ func TestReplicasStayWithTheirNames(t *testing.T) {
 		if err := plans[1].KeepsReplicas(folder); (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 			t.Errorf("%s: %v, want %q", name, err, c.refused)
 		}
-	}
-}
-
-// Some hosts can be removed, and the others go on.
-func TestRemoveSomeHosts(t *testing.T) {
-	f := newFakeHosts(t, pair)
-	for _, p := range f.plan.Hosts {
-		f.has(p, state{link: f.program.name(), running: f.program.name(), manifest: fmt.Sprintf(former, p.Host.Name)})
-	}
-	if _, err := f.plan.Only([]string{"m3", "m4"}); err == nil || !strings.Contains(err.Error(), `"m4"`) || !strings.Contains(err.Error(), "m1, m2, m3") {
-		t.Errorf("a host that there is not: %v", err)
-	}
-	var err error
-	if f.plan, err = f.plan.Only([]string{"m3", "m3"}); err != nil {
-		t.Fatal(err)
-	}
-	c := f.open()
-	if err := c.Remove(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
-	if log := f.take("log"); log != "m3 stop nodemonitor\nm3 stop frontend\nm3 changes\n" {
-		t.Errorf("the removal did:\n%s", log)
-	}
-	if got := results(c); !strings.HasPrefix(got, "m3 removed: ") || strings.Count(got, "\n") != 1 {
-		t.Errorf("the results are:\n%s", got)
 	}
 }

@@ -62,6 +62,7 @@ var wanted = map[string]string{
 	"/usr/share/man/man1/pigeon-submit.1.gz":           "-rw-r--r--",
 	"/usr/share/bash-completion/completions/pigeon":    "-rw-r--r--",
 	"/usr/share/doc/pigeon/THIRD-PARTY-LICENSES":       "-rw-r--r--",
+	"/usr/share/pigeon/ansible/site.yml":               "-rw-r--r--",
 	"/usr/share/fish/vendor_completions.d/pigeon.fish": "-rw-r--r--",
 }
 

@@ -15,10 +15,13 @@ import (
 // options are those of a run.
 type options struct {
 	program  string
+	playbook string // the program ansible-playbook
 	hosts    int
 	delay    time.Duration
 	security string
-	ansible  string
+	trace    string  // to replay; "": install, upgrade, replace, remove
+	bench    string  // the program pigeon-bench, for a trace
+	speedup  float64 // of the replay
 	must     bool
 	keep     bool
 }
@@ -28,11 +31,14 @@ const leastHosts, mostHosts = 3, 200
 
 func main() {
 	var o options
-	flag.StringVar(&o.program, "program", "bin/pigeon", "the pigeon to install")
+	flag.StringVar(&o.program, "program", "../bin/pigeon", "the pigeon to install")
+	flag.StringVar(&o.playbook, "playbook", "ansible-playbook", "the program ansible-playbook")
 	flag.IntVar(&o.hosts, "hosts", 24, "hosts, 3 to 200; from 5 on, three have masters, frontends and NATS servers")
 	flag.DurationVar(&o.delay, "delay", 250*time.Microsecond, "delay of each packet that leaves a host")
 	flag.StringVar(&o.security, "security", "tls", "tls or insecure")
-	flag.StringVar(&o.ansible, "ansible", "", "ansible-playbook, which installs in place of 'pigeon cluster apply'")
+	flag.StringVar(&o.trace, "trace", "", "replay this trace on the cluster of the paper's experiment, and compare with the simulator")
+	flag.StringVar(&o.bench, "bench", "../bin/pigeon-bench", "the pigeon-bench that replays")
+	flag.Float64Var(&o.speedup, "speedup", 1, "of the replay")
 	flag.BoolVar(&o.must, "must", false, "end with status 1 where this machine cannot make hosts")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder, with logs")
 	flag.Parse()
@@ -40,7 +46,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "testbed: %d hosts; use %d to %d\n", o.hosts, leastHosts, mostHosts)
 		os.Exit(2)
 	}
-	if why := missing(); why != "" {
+	if why := missing(o.playbook); why != "" {
 		fmt.Fprintf(os.Stdout, "LEFT OUT: the test bed of hosts: %s\n", why)
 		if o.must {
 			os.Exit(1)
@@ -58,9 +64,13 @@ func main() {
 
 // onBed makes the bed, has all steps done there and removes it.
 func onBed(ctx context.Context, o options) (err error) {
-	program, err := filepath.Abs(o.program)
-	if err != nil {
-		return err
+	for _, path := range []*string{&o.program, &o.bench, &o.trace} {
+		if *path == "" {
+			continue
+		}
+		if *path, err = filepath.Abs(*path); err != nil {
+			return err
+		}
 	}
 	folder, err := os.MkdirTemp("", "pigeon-testbed-")
 	if err != nil {
@@ -81,10 +91,13 @@ func onBed(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &steps{bed: b, opts: o, program: program}
+	s := &steps{bed: b, opts: o, program: o.program}
 	if err := s.makeHosts(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stdout, "%d hosts as network namespaces, %v delay a packet: made in %.1f s\n", o.hosts, b.delay, time.Since(began).Seconds())
+	if o.trace != "" {
+		return s.figure(ctx)
+	}
 	return s.all(ctx)
 }

@@ -32,11 +32,11 @@ type host struct {
 const operator = "operator"
 
 // missing returns what this machine lacks for a bed, "" for nothing.
-func missing() string {
+func missing(playbook string) string {
 	if os.Getuid() != 0 {
 		return "it needs root, to make network namespaces"
 	}
-	for program, of := range map[string]string{"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "ssh": "openssh-client", "ssh-keygen": "openssh-client", "/usr/sbin/sshd": "openssh-server"} {
+	for program, of := range map[string]string{"ip": "iproute2", "tc": "iproute2", "unshare": "util-linux", "nsenter": "util-linux", "ssh": "openssh-client", "ssh-keygen": "openssh-client", playbook: "ansible-core", "/usr/sbin/sshd": "openssh-server"} {
 		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Sprintf("%s is missing (Debian: apt-get install %s)", program, of)
 		}
@@ -138,7 +138,7 @@ func (b *bed) add(ctx context.Context, name, address string) error {
 	if err := os.MkdirAll(h.folder, 0o755); err != nil { //nolint:gosec // sshd refuses folders that others cannot pass
 		return err
 	}
-	config := fmt.Sprintf("ListenAddress %s\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nMaxStartups 100\nUseDNS no\n",
+	config := fmt.Sprintf("ListenAddress %s\nHostKey %s\nAuthorizedKeysFile %s\nStrictModes no\nUsePAM no\nPidFile none\nPermitRootLogin prohibit-password\nPasswordAuthentication no\nMaxStartups 100\nUseDNS no\nSubsystem sftp internal-sftp\n",
 		address, filepath.Join(b.folder, "host_key"), filepath.Join(b.folder, "user_key.pub"))
 	if err := os.WriteFile(filepath.Join(h.folder, "sshd_config"), []byte(config), 0o600); err != nil {
 		return err

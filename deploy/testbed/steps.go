@@ -67,11 +67,7 @@ func (s *steps) plan() string { return filepath.Join(s.bed.folder, "bed-plan") }
 
 func (s *steps) writeInventory() error {
 	var b bytes.Buffer
-	as := ""
-	if s.opts.security != "tls" { // no submitter is proven, as whose user tasks could run
-		as = ", node: {run_as: " + person + "}"
-	}
-	fmt.Fprintf(&b, "cluster: bed\nsecurity: %s\nservice_manager: none\nssh: {config: %s}\nsettings: {nats: {max_store: 1073741824}%s}\nhosts:\n", s.opts.security, s.bed.sshConfig(), as)
+	fmt.Fprintf(&b, "cluster: bed\nsecurity: %s\nservice_manager: none\nssh: {config: %s}\nsettings: {nats: {max_store: 1073741824}%s}\nhosts:\n", s.opts.security, s.bed.sshConfig(), s.runAs())
 	for i := 1; i <= s.chiefs(); i++ {
 		fmt.Fprintf(&b, "  - {name: m%d, address: %s, roles: [nats, master, frontend]}\n", i, addressOf(i))
 	}
@@ -79,6 +75,14 @@ func (s *steps) writeInventory() error {
 		fmt.Fprintf(&b, "  - {name: %s, address: %s, roles: [node], slots: %d}\n", n, s.bed.hosts[n].address, slots)
 	}
 	return os.WriteFile(s.inventory(), b.Bytes(), 0o600)
+}
+
+// runAs returns the setting as whose user tasks run where no submitter is proven.
+func (s *steps) runAs() string {
+	if s.opts.security == "tls" {
+		return ""
+	}
+	return ", node: {run_as: " + person + "}"
 }
 
 // pigeon runs the program as the operator does.
@@ -89,32 +93,61 @@ func (s *steps) pigeon(ctx context.Context, args ...string) (string, error) {
 
 // line returns the command that runs the program as the operator does.
 func (s *steps) line(args ...string) []string {
-	environment := []string{"-i", "PATH=" + os.Getenv("PATH"), "HOME=" + s.bed.folder, "PIGEON_CONFIG="}
-	if s.opts.security == "tls" {
-		environment = append(environment, "PIGEON_TOKEN_FILE="+filepath.Join(s.bed.folder, "token"), "PIGEON_TLS_CA="+filepath.Join(s.plan(), "authority", "ca.pem"))
-	}
-	if args[0] != "cluster" && args[0] != "token" && args[0] != "replay" {
+	if args[0] != "cluster" && args[0] != "token" {
 		args = append([]string{args[0], "--config", filepath.Join(s.plan(), "client.yaml")}, args[1:]...)
 	}
-	return s.bed.line("env", slices.Concat(environment, []string{s.program}, args)...)
+	return s.bed.line("env", slices.Concat(s.environment(), []string{s.program}, args)...)
 }
 
-// cluster runs a verb of 'pigeon cluster' and returns how long it took, and how many hosts are in
-// which state afterwards.
-func (s *steps) cluster(ctx context.Context, verb string, args ...string) (map[string]int, time.Duration, error) {
-	began := time.Now()
-	out, err := s.pigeon(ctx, slices.Concat([]string{"cluster", verb, s.inventory(), "-o", "json", "--parallel", "8"}, args)...)
-	took, states := time.Since(began), map[string]int{}
-	for line := range strings.Lines(out) {
-		var r struct {
-			State string `json:"state"`
-		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			return states, took, fmt.Errorf("%q: %w", line, err)
-		}
-		states[r.State]++
+// environment returns the arguments of env for the operator's commands.
+func (s *steps) environment() []string {
+	environment := []string{"-i", "PATH=" + os.Getenv("PATH"), "HOME=" + s.bed.folder, "PIGEON_CONFIG="}
+	if s.opts.security == "tls" {
+		environment = append(environment, "PIGEON_TOKEN_FILE="+s.token(), "PIGEON_TLS_CA="+filepath.Join(s.plan(), "authority", "ca.pem"))
 	}
-	return states, took, err
+	return environment
+}
+
+// recap is what a playbook did on a host.
+type recap struct{ changed, unreachable, failed int }
+
+// play plans the inventory, runs a playbook on its hosts, and returns how long that took and what it did
+// by host.
+func (s *steps) play(ctx context.Context, playbook string, variables ...string) (map[string]recap, time.Duration, error) {
+	began := time.Now()
+	if _, err := s.pigeon(ctx, "cluster", "plan", s.inventory(), "--out", s.plan()); err != nil {
+		return nil, 0, err
+	}
+	words := slices.Concat(s.environment(),
+		[]string{"LC_ALL=C.UTF-8", "ANSIBLE_NOCOLOR=1", s.opts.playbook, "-i", filepath.Join(s.plan(), "ansible.yaml"), "-f", "8", "-e", "pigeon_program=" + s.program, "-e", "ansible_python_interpreter=/usr/bin/python3"})
+	for _, v := range variables {
+		words = append(words, "-e", v)
+	}
+	out, err := s.bed.operate(ctx, "env", append(words, filepath.Join("ansible", playbook))...)
+	took, hosts := time.Since(began), map[string]recap{}
+	_, list, _ := strings.Cut(out, "PLAY RECAP")
+	for line := range strings.Lines(list) {
+		var r recap
+		var ok int
+		if name, counts, is := strings.Cut(line, " : "); is {
+			if _, err := fmt.Sscanf(strings.Join(strings.Fields(strings.TrimSpace(counts)), " "), "ok=%d changed=%d unreachable=%d failed=%d", &ok, &r.changed, &r.unreachable, &r.failed); err != nil {
+				return hosts, took, fmt.Errorf("%q: %w", line, err)
+			}
+			hosts[strings.TrimSpace(name)] = r
+		}
+	}
+	return hosts, took, err
+}
+
+// changed returns the hosts that a playbook changed, in order.
+func changed(hosts map[string]recap) (names []string) {
+	for name, r := range hosts {
+		if r.changed > 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func (s *steps) all(ctx context.Context) error {
@@ -126,69 +159,28 @@ func (s *steps) all(ctx context.Context) error {
 	return nil
 }
 
-// within refuses a step that took too long.
-func within(what string, took, most time.Duration) error {
-	if took > most {
-		return fmt.Errorf("%s took %v, more than %v", what, took.Round(time.Second), most)
-	}
-	return nil
-}
-
-// mostInstall is how long 24 hosts may take from nothing to the first job.
-const mostInstall = 3 * time.Minute
-
 func (s *steps) install(ctx context.Context) error {
-	if err := s.writeInventory(); err != nil {
+	if err := errors.Join(s.writeInventory(), s.makeToken(ctx)); err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := s.token(ctx); err != nil {
-		return err
-	}
-	took, err := s.first(ctx)
-	if err != nil {
-		return err
+	hosts, took, err := s.play(ctx, "site.yml")
+	if err != nil || len(changed(hosts)) != s.opts.hosts {
+		return fmt.Errorf("install: %v: %w", hosts, err)
 	}
 	out, err := s.pigeon(ctx, "run", "--", "hostname")
 	if err != nil || !slices.Contains(s.nodes, strings.TrimSpace(out)) {
 		return fmt.Errorf("the first job printed %q: %w", out, err)
 	}
-	first := time.Since(began)
-	fmt.Fprintf(os.Stdout, "install: %.1f s, nothing to first job (on %s) %.1f s\n", took.Seconds(), strings.TrimSpace(out), first.Seconds())
-	if s.opts.ansible != "" {
-		return nil // it takes a second for each task and host
-	}
-	return within("nothing to first job", first, mostInstall)
+	fmt.Fprintf(os.Stdout, "install: %.1f s, nothing to first job (on %s) %.1f s\n", took.Seconds(), strings.TrimSpace(out), time.Since(began).Seconds())
+	return nil
 }
 
-// first installs, by 'pigeon cluster apply' or by Ansible.
-func (s *steps) first(ctx context.Context) (time.Duration, error) {
-	if s.opts.ansible == "" {
-		states, took, err := s.cluster(ctx, "apply", "--program", s.program)
-		if err != nil || states["changed"] != s.opts.hosts {
-			return took, fmt.Errorf("apply: %v: %w", states, err)
-		}
-		return took, nil
-	}
-	began := time.Now()
-	if _, err := s.pigeon(ctx, "cluster", "plan", s.inventory()); err != nil {
-		return 0, err
-	}
-	var list strings.Builder
-	for name, h := range s.bed.hosts {
-		fmt.Fprintf(&list, "%s ansible_host=%s ansible_python_interpreter=/usr/bin/python3\n", name, h.address)
-	}
-	file := filepath.Join(s.bed.folder, "hosts.ini")
-	if err := os.WriteFile(file, []byte(list.String()), 0o600); err != nil {
-		return 0, err
-	}
-	_, err := s.bed.operate(ctx, "env", "ANSIBLE_SSH_ARGS=-F "+s.bed.sshConfig()+" -o ControlMaster=auto -o ControlPersist=60s", "HOME="+s.bed.folder, s.opts.ansible,
-		"-i", file, "-e", "pigeon_plan="+s.plan(), "-e", "pigeon_program="+s.program, "deploy/ansible/site.yml")
-	return time.Since(began), err
-}
+// token returns the file of the operator's access token.
+func (s *steps) token() string { return filepath.Join(s.bed.folder, "token") }
 
-// token makes an access token for the operator.
-func (s *steps) token(ctx context.Context) error {
+// makeToken makes an access token for the operator.
+func (s *steps) makeToken(ctx context.Context) error {
 	if s.opts.security != "tls" {
 		return nil
 	}
@@ -199,20 +191,21 @@ func (s *steps) token(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(s.bed.folder, "token"), []byte(out), 0o600)
+	return os.WriteFile(s.token(), []byte(out), 0o600)
 }
 
-// again applies the same once more: nothing changes.
+// again installs the same once more: nothing changes.
 func (s *steps) again(ctx context.Context) error {
-	states, took, err := s.cluster(ctx, "apply", "--program", s.program)
-	if err != nil || states["as planned"] != s.opts.hosts {
-		return fmt.Errorf("the second apply: %v: %w", states, err)
+	hosts, took, err := s.play(ctx, "site.yml")
+	if err != nil || len(hosts) != s.opts.hosts || len(changed(hosts)) > 0 {
+		return fmt.Errorf("the second installation: %v: %w", hosts, err)
 	}
-	fmt.Fprintf(os.Stdout, "apply again: nothing changed, %.1f s\n", took.Seconds())
+	fmt.Fprintf(os.Stdout, "again: nothing changed, %.1f s\n", took.Seconds())
 	return nil
 }
 
-// upgrade installs another program while jobs run, and checks that each task started once.
+// upgrade installs another program while jobs run, and then the first one again with drained nodes; it
+// checks that each task started once.
 func (s *steps) upgrade(ctx context.Context) error {
 	text, err := os.ReadFile(s.program)
 	if err != nil {
@@ -222,21 +215,22 @@ func (s *steps) upgrade(ctx context.Context) error {
 	if err := os.WriteFile(another, append(text, "another"...), 0o755); err != nil { //nolint:gosec // a program
 		return err
 	}
-	load, stop := context.WithCancel(ctx)
-	defer stop()
-	jobs := make(chan result, 1)
-	go func() { jobs <- s.load(load) }()
-	states, took, err := s.cluster(ctx, "upgrade", "--program", another)
-	stop()
-	got := <-jobs
-	if err != nil || states["changed"] != s.opts.hosts || got.err != nil {
-		return fmt.Errorf("the upgrade: %v: %w", states, errors.Join(err, got.err))
-	}
-	fmt.Fprintf(os.Stdout, "upgrade under load: %.1f s; %d jobs, %d tasks, %d attempts, %d programs started, %d of them twice, %d tasks lost\n",
-		took.Seconds(), got.jobs, got.tasks, got.attempts, got.started, got.twice, got.lost)
-	s.program = another
-	if got.twice > 0 || got.lost > 0 || got.started != got.tasks {
-		return errors.New("an attempt was lost in the upgrade")
+	for _, u := range []struct{ way, program, drain string }{{"tasks are left to the next process", another, "false"}, {"nodes are drained", s.program, "true"}} {
+		s.program = u.program
+		load, stop := context.WithCancel(ctx)
+		jobs := make(chan result, 1)
+		go func() { jobs <- s.load(load, "drain-"+u.drain) }()
+		hosts, took, err := s.play(ctx, "site.yml", "pigeon_drain="+u.drain)
+		stop()
+		got := <-jobs
+		if err != nil || len(changed(hosts)) != s.opts.hosts || got.err != nil {
+			return fmt.Errorf("the upgrade: %v: %w", hosts, errors.Join(err, got.err))
+		}
+		fmt.Fprintf(os.Stdout, "upgrade under load, %s: %.1f s; %d jobs, %d tasks, %d attempts, %d programs started, %d of them twice, %d tasks lost\n",
+			u.way, took.Seconds(), got.jobs, got.tasks, got.attempts, got.started, got.twice, got.lost)
+		if got.twice > 0 || got.lost > 0 || got.started != got.tasks {
+			return errors.New("an attempt was lost in the upgrade")
+		}
 	}
 	return nil
 }
@@ -255,8 +249,8 @@ const (
 )
 
 // load submits jobs of programs that note their start, until ctx ends, and waits for them.
-func (s *steps) load(ctx context.Context) (r result) {
-	folder := filepath.Join(s.bed.folder, "starts")
+func (s *steps) load(ctx context.Context, name string) (r result) {
+	folder := filepath.Join(s.bed.folder, name)
 	if r.err = errors.Join(os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777)); r.err != nil { //nolint:gosec // tasks of any user write there
 		return r
 	}
@@ -265,7 +259,7 @@ func (s *steps) load(ctx context.Context) (r result) {
 	for n := range loaders {
 		all.Go(func() {
 			for k := 0; ctx.Err() == nil; k++ {
-				key := fmt.Sprintf("load-%d-%d", n, k)
+				key := fmt.Sprintf("%s-%d-%d", name, n, k)
 				// One file for each start: its name has the task, the attempt and the process.
 				program := fmt.Sprintf("touch %s/%s-$PIGEON_TASK-$PIGEON_ATTEMPT-$$; sleep %s", folder, key, taskTime)
 				out, err := s.pigeon(context.WithoutCancel(ctx), "submit", "--key", key, "--tasks", fmt.Sprint(tasksOfLoad), "--class", "short", "--wait", "-o", "json", "--", "sh", "-c", program)
@@ -281,7 +275,7 @@ func (s *steps) load(ctx context.Context) (r result) {
 	tasks := map[string]int{}
 	for _, f := range started {
 		parts := strings.Split(f.Name(), "-")
-		tasks[strings.Join(parts[:4], "-")]++
+		tasks[strings.Join(parts[:5], "-")]++
 	}
 	r.started, r.lost = len(started), r.lost+r.tasks-len(tasks)
 	for _, n := range tasks {
@@ -311,9 +305,9 @@ func (r *result) add(out string, err error) {
 func (s *steps) replace(ctx context.Context) error {
 	gone, came := s.nodes[len(s.nodes)-1], fmt.Sprintf("n%d", s.opts.hosts+1)
 	s.bed.kill(ctx, gone)
-	states, _, err := s.cluster(ctx, "apply", "--program", s.program)
-	if err == nil || states["failed"] != 1 || states["as planned"] != s.opts.hosts-1 {
-		return fmt.Errorf("apply without host %s: %v: %w", gone, states, err)
+	hosts, _, err := s.play(ctx, "site.yml")
+	if err == nil || hosts[gone].unreachable != 1 || len(hosts) != s.opts.hosts || len(changed(hosts)) > 0 {
+		return fmt.Errorf("without host %s: %v: %w", gone, hosts, err)
 	}
 	if err := s.bed.add(ctx, came, addressOf(s.opts.hosts+1)); err != nil {
 		return err
@@ -323,23 +317,23 @@ func (s *steps) replace(ctx context.Context) error {
 	if err := errors.Join(s.bed.awaitSSH(ctx), s.writeInventory()); err != nil {
 		return err
 	}
-	if states, _, err = s.cluster(ctx, "apply", "--program", s.program); err != nil || states["changed"] != 1 {
-		return fmt.Errorf("apply with host %s: %v: %w", came, states, err)
+	if hosts, _, err = s.play(ctx, "site.yml"); err != nil || !slices.Equal(changed(hosts), []string{came}) {
+		return fmt.Errorf("with host %s: %v: %w", came, hosts, err)
 	}
-	_, forgotten := s.pigeon(ctx, "node", "forget", gone) // a master that leads since then does not know it
+	_, forgotten := s.pigeon(ctx, "nodes", "forget", gone) // a master that leads since then does not know it
 	out, err := s.pigeon(ctx, "nodes", "-o", "json")
 	if err != nil || !strings.Contains(out, `"`+came+`"`) || strings.Contains(out, `"`+gone+`"`) {
 		return fmt.Errorf("the nodes are %s: %w", out, errors.Join(err, forgotten))
 	}
-	fmt.Fprintf(os.Stdout, "replace: %s lost its power, its failure was told; %s took its place in %.1f s\n", gone, came, time.Since(began).Seconds())
+	fmt.Fprintf(os.Stdout, "replace: %s lost its power and was reported; %s took its place in %.1f s\n", gone, came, time.Since(began).Seconds())
 	return nil
 }
 
 // remove removes the cluster and looks for leftovers.
 func (s *steps) remove(ctx context.Context) error {
-	states, took, err := s.cluster(ctx, "remove", "--program", s.program, "--yes")
-	if err != nil || states["removed"] != s.opts.hosts {
-		return fmt.Errorf("remove: %v: %w", states, err)
+	hosts, took, err := s.play(ctx, "remove.yml", "pigeon_yes=true")
+	if err != nil || len(changed(hosts)) != s.opts.hosts {
+		return fmt.Errorf("remove: %v: %w", hosts, err)
 	}
 	if err := s.nothingLeft(ctx); err != nil {
 		return err
@@ -351,7 +345,7 @@ func (s *steps) remove(ctx context.Context) error {
 // nothingLeft looks for folders and processes of the program on all hosts.
 func (s *steps) nothingLeft(ctx context.Context) error {
 	for name, h := range s.bed.hosts {
-		out, err := s.bed.operate(ctx, "ssh", "-F", s.bed.sshConfig(), h.address, "ls -d /etc/pigeon /opt/pigeon /var/lib/pigeon /var/log/pigeon /run/pigeon /var/lib/pigeon-replay 2>/dev/null || :; grep -la pigeon /proc/[0-9]*/comm | while read f; do p=${f%/comm}; [ \"$(readlink $p/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ] || echo $p; done")
+		out, err := s.bed.operate(ctx, "ssh", "-F", s.bed.sshConfig(), h.address, "ls -d /etc/pigeon /opt/pigeon /var/lib/pigeon /var/log/pigeon /run/pigeon 2>/dev/null || :; grep -la pigeon /proc/[0-9]*/comm | while read f; do p=${f%/comm}; [ \"$(readlink $p/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ] || echo $p; done")
 		if err != nil || strings.TrimSpace(out) != "" {
 			return fmt.Errorf("left on host %s: %s: %w", name, out, err)
 		}
