@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 )
 
 // The page plays in a browser from a file, with the modules that the page of a live cluster has.

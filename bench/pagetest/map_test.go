@@ -1,4 +1,4 @@
-package webpage_test
+package pagetest
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 )
 
 // What is said of the chosen slot is what is in it now, and the slot stays chosen when nodes come and go.

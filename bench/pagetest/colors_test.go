@@ -1,10 +1,10 @@
-package webpage_test
+package pagetest
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 )
 
 // An owner keeps its colour while others come and go; of up to twelve that can be seen at a time, each has

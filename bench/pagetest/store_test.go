@@ -1,9 +1,9 @@
-package webpage_test
+package pagetest
 
 import (
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 )
 
 // openStore opens a tab with a Store of the page and nothing else of it. The test answers its

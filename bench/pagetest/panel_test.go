@@ -1,4 +1,4 @@
-package webpage_test
+package pagetest
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 )
 
 // openRunning opens the panel of a running job, which is explained again every 2 s, in a narrow window.

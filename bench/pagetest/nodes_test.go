@@ -1,4 +1,4 @@
-package webpage_test
+package pagetest
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 )
 
 // quiet is a cluster in which nothing happens, unless a test changes its nodes. Each has one slot.

@@ -1,10 +1,10 @@
-package webpage_test
+package pagetest
 
 import (
 	"fmt"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 )
 
 // followLog opens a tab that follows the standard output of task 0, and nothing else of the page. Its

@@ -1,4 +1,4 @@
-package webpage_test
+package pagetest
 
 import (
 	"strconv"
@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 )
 
 // The list of jobs has the day of those that were not submitted today, no title of a column is cut off,

@@ -1,4 +1,4 @@
-package webpage_test
+package pagetest
 
 import (
 	"bufio"
@@ -69,7 +69,7 @@ func spent(b *testing.B) time.Duration {
 // time, and of 10,000 jobs, here and at each of the other frontends, cost: the processor time of reading them over Thrift, of both ends, and
 // of sending what changed, in percent of one processor. One round is one event, a second or more.
 //
-//	go test ./internal/webpage -run '^$' -bench Viewer -benchtime 20x
+//	go test ./pagetest -run '^$' -bench Viewer -benchtime 20x
 func BenchmarkViewer(b *testing.B) {
 	for _, c := range []struct{ viewers, others int }{{0, 0}, {1, 0}, {4, 0}, {0, 10}, {1, 10}} {
 		viewers := c.viewers

@@ -1,4 +1,4 @@
-package webpage_test
+package pagetest
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/pigeon-sched/pigeon/bench/chromiumtest"
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/chromiumtest"
 )
 
 // gap measures, in a drawing of one group, the widest space between two slots of the first line of slots.
