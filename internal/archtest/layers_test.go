@@ -42,6 +42,7 @@ var layers = map[string]int{
 	"bench":                        7,
 	"sparkplugin/sparktest":        7,
 	"cluster":                      6, // it starts the daemons
+	"client":                       5,
 	"frontend":                     5,
 	"master":                       5,
 	"nodemonitor":                  5,
@@ -190,6 +191,14 @@ func TestProductStandsAlone(t *testing.T) {
 	}
 	if len(all) < 300 {
 		t.Errorf("go list -deps found only %d packages", len(all))
+	}
+}
+
+// TestImportDirection: no package imports one of a layer above its own.
+func TestImportDirection(t *testing.T) {
+	t.Parallel()
+	for _, fault := range directionFaults(shipped(t)) {
+		t.Error(fault)
 	}
 }
 
