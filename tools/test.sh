@@ -135,7 +135,7 @@ fi
 format_and_vet() { $make fmt-check vet; }
 
 # The module of installing, which ./... does not have: releases, and the chart of Kubernetes.
-release() { (cd deploy && "$go" test "$@" ${TESTFLAGS:-} ./release); }
+release() { (cd deploy && "$go" test "$@" ${TESTFLAGS:-} ./release ./testbed); }
 
 # The module of the peers of 'pigeon-bench reuther'; its program is what their tests start.
 peers() { (cd bench/peers && "$go" vet ./... && "$go" test "$@" ${TESTFLAGS:-} ./...) && $make bin/peers; }
