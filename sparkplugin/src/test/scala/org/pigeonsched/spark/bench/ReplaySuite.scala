@@ -36,12 +36,12 @@ class ReplaySuite extends AnyFunSuite {
   private def input(text: String) = new Input(new BufferedReader(new StringReader(text)))
 
   test("input is commands until its end, which ends a driver that owes no answer") {
-    val in = input("job 1 short 0 1 1\n\nwaits\n")
+    val in = input("job 1 short 0 1 1\n\nreplay\n")
     val abandoned = new CountDownLatch(1)
     in.answered() // it was ready
     in.start(() => abandoned.countDown())
     assert(in.commands.toList.map(_.answered) == Seq(false, true))
-    abandoned.await() // 'waits' was never answered
+    abandoned.await() // 'replay' was never answered
     val idle = input("job 1 short 0 1 1\n")
     idle.answered()
     idle.start(() => fail("it was abandoned"))
@@ -49,10 +49,10 @@ class ReplaySuite extends AnyFunSuite {
   }
 
   test("a line that is not a command is refused in order") {
-    val in = input("waits\njob 1\n")
+    val in = input("replay\njob 1\n")
     in.start(() => ())
     val commands = in.commands
-    assert(commands.next() == Command.Waits)
+    assert(commands.next() == Command.Replay)
     assert(intercept[Refusal](commands.next()).what.contains("1 fields"))
   }
 
