@@ -71,7 +71,7 @@ func (s *applications) owned(ctx context.Context, a access.Action, app, tried st
 func (s *applications) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
 	server.Concerns(ctx, "application "+a.ID)
 	p := identity.From(ctx)
-	owner, err := ownerFor(said{owner: a.Owner, user: a.User}, p, s.users())
+	owner, err := ownerFor(ownerClaim{owner: a.Owner, user: a.User}, p, s.users())
 	if err == nil {
 		err = s.owned(ctx, access.RunApplication, a.ID, "registering it")
 	}
@@ -124,7 +124,7 @@ func (s *applications) Want(ctx context.Context, w *api.Wants) (api.ApplicationR
 		if l.Owner == "" {
 			continue
 		}
-		owner, err := ownerFor(said{owner: l.Owner}, identity.From(ctx), s.users())
+		owner, err := ownerFor(ownerClaim{owner: l.Owner}, identity.From(ctx), s.users())
 		if err != nil {
 			return api.ApplicationReply{}, err
 		}

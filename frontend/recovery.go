@@ -22,7 +22,7 @@ import (
 // A journal can therefore be read under another policy than the one it was written under.
 func (f *Frontend) restore(found *journal.Job) error {
 	r := &found.Submission.Request
-	if owner, err := ownerFor(said{r.Owner, r.UserGroup, r.User}, identity.Self(), nil); err == nil {
+	if owner, err := ownerFor(ownerClaim{r.Owner, r.UserGroup, r.User}, identity.Self(), nil); err == nil {
 		r.Owner = owner // of a job of a program that journaled none
 	}
 	j := f.owner.jobs.Restore(found.Submission)

@@ -57,8 +57,8 @@ const (
 	mostPatience = time.Hour
 )
 
-// twinNext is what is to be done about a leader at the address of a standby.
-const twinNext = "give each process of this frontend an address of its own that the others reach: listen, or advertise"
+// addressConflictAdvice is what is to be done about a leader at the address of a standby.
+const addressConflictAdvice = "give each process of this frontend an address of its own that the others reach: listen, or advertise"
 
 // leaderName returns the name under which frontends of one id are candidates.
 func leaderName(id string) string { return "frontend." + id }
@@ -133,7 +133,7 @@ func (b *standby) closed() error {
 		Tried: "answering", Next: "try again in a moment, also at the other addresses of this frontend", RetryAfter: time.Second}
 	switch leader := b.leader(); {
 	case b.twin.Load():
-		e.What, e.Next = "another process leads this frontend at the address of this one, "+b.f.Addr(), twinNext
+		e.What, e.Next = "another process leads this frontend at the address of this one, "+b.f.Addr(), addressConflictAdvice
 	case leader != "":
 		e.What, e.Next, e.Address, e.RetryAfter = "this process is a standby; the frontend is led at "+leader, "call it there", leader, 0
 	case b.f.cfg.Leadership == daemon.NoLeadership:
@@ -348,7 +348,7 @@ func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *r
 		case <-probe.C:
 			leader, known := candidate.Leader()
 			own := known && leader.Address == b.f.Addr()
-			b.noticeTwin(own && renewals.of(leader, candidate.Revision()) >= aliveAfter)
+			b.setAddressConflict(own && renewals.of(leader, candidate.Revision()) >= aliveAfter)
 			if known && !own {
 				b.f.life.MarkReady() // it stands by
 				if refusesConnections(ctx, leader.Address) {
@@ -363,11 +363,11 @@ func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *r
 	}
 }
 
-// noticeTwin keeps whether another process leads at the address of this one, as two machines whose frontends
+// setAddressConflict keeps whether another process leads at the address of this one, as two machines whose frontends
 // have the default address do. A former process at this address does not renew its leadership, which lapses.
-func (b *standby) noticeTwin(leads bool) {
+func (b *standby) setAddressConflict(leads bool) {
 	if leads && !b.twin.Load() {
-		b.f.log.Warn("another process leads this frontend at the address of this one", "address", b.f.Addr(), "next", twinNext)
+		b.f.log.Warn("another process leads this frontend at the address of this one", "address", b.f.Addr(), "next", addressConflictAdvice)
 	}
 	b.twin.Store(leads)
 }

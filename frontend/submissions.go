@@ -105,8 +105,9 @@ func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub 
 	sub = &journal.Submission{Job: sched.NewJobID(srv.scope, r.Key), Submitted: time.Now().UnixNano(), Request: *r}
 	sub.Bytes, sub.Fingerprint = sub.Request.Share(), sub.Request.Fingerprint()
 	sub.Bounded = p.Role == identity.User
-	// The fingerprint is of what was said: who repeats a request of before may say the same.
-	if sub.Request.Owner, err = ownerFor(said{r.Owner, r.UserGroup, r.User}, p, srv.owner.ownerUsers()); err != nil {
+	// The fingerprint covers the request as sent, so that a repetition matches although settings of owners
+	// have changed since.
+	if sub.Request.Owner, err = ownerFor(ownerClaim{r.Owner, r.UserGroup, r.User}, p, srv.owner.ownerUsers()); err != nil {
 		return nil, err
 	}
 	sub.Class, sub.Why = api.ClassOf(r, srv.cfg.Cutoff, srv.cfg.defaultClass())

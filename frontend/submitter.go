@@ -9,9 +9,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 )
 
-// said is what a submitter states about the owner of a job. It counts as far as the proven
+// ownerClaim is what a submitter states about the owner of a job. It counts as far as the proven
 // principal may name that owner.
-type said struct {
+type ownerClaim struct {
 	owner       string // an explicit path, "" for none
 	group, user string // as in the published TUserGroupInfo
 }
@@ -27,7 +27,7 @@ type said struct {
 // A user who states a group, and not explicitly an owner, is served under its own name where it
 // may not name the group's: clients of the published protocols always state one. The result is
 // journaled with the job, so a restart need not decide again.
-func ownerFor(s said, p identity.Principal, users owners.Users) (string, error) {
+func ownerFor(s ownerClaim, p identity.Principal, users owners.Users) (string, error) {
 	if err := api.CheckOwner(s.owner); err != nil {
 		return "", err
 	}

@@ -58,7 +58,7 @@ func (c *clusterClient) explain(ctx context.Context, given string) (e *api.Expla
 
 func printExplanation(out io.Writer, e *api.Explanation) error {
 	var lines strings.Builder
-	fmt.Fprintf(&lines, "job %s %s\n", cli.Printable(e.Status.Job), cli.Printable(stands(e.Status.State)))
+	fmt.Fprintf(&lines, "job %s %s\n", cli.Printable(e.Status.Job), cli.Printable(statePhrase(e.Status.State)))
 	for _, sentence := range e.Why {
 		fmt.Fprintln(&lines, "  "+cli.Printable(sentence))
 	}
@@ -99,8 +99,8 @@ func printTrace(out io.Writer, e *api.Explanation) (err error) {
 	return err
 }
 
-// stands returns where a job stands, after its name in a sentence.
-func stands(s api.State) string {
+// statePhrase returns where a job stands, after its name in a sentence.
+func statePhrase(s api.State) string {
 	switch s {
 	case api.StateCompleted, api.StateFailed:
 		return string(s)

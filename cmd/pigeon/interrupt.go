@@ -54,9 +54,9 @@ func interrupted(ctx context.Context, w io.Writer, job *client.Job, status int) 
 	return cli.SilentError{Code: status}
 }
 
-// left reports that a job continues whose user no longer waits for it, and returns the
+// reportUnfinished reports that a job continues whose user no longer waits for it, and returns the
 // exit status as an error.
-func left(w io.Writer, id string) error {
+func reportUnfinished(w io.Writer, id string) error {
 	fmt.Fprintf(w, "interrupted; job %s goes on. 'pigeon logs -f %s' follows it, 'pigeon cancel %s' ends it\n", id, id, id)
 	return cli.SilentError{Code: cli.ExitInterrupted}
 }

@@ -107,7 +107,7 @@ attempt follows from its beginning.`,
 			case isBrokenPipe(err):
 				return cli.SilentError{Code: cli.ExitBrokenPipe}
 			case l.follow && err != nil && cmd.Context().Err() != nil:
-				return left(cmd.ErrOrStderr(), l.job)
+				return reportUnfinished(cmd.ErrOrStderr(), l.job)
 			}
 			return err
 		})

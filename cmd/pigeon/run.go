@@ -96,7 +96,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 		})
 	}
 	if duplicate {
-		sayKnown(cmd.ErrOrStderr(), job.ID)
+		printDuplicate(cmd.ErrOrStderr(), job.ID)
 		if in != nil {
 			fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: the job has read, or will read, the input that it was given first; this standard input may be ignored")
 		}

@@ -148,7 +148,7 @@ func (f *submitFlags) onlyFailed(cmd *cobra.Command, c *clusterClient, r *api.Re
 	case !s.State.Ended():
 		return fmt.Errorf("job %s is %s, and which of its tasks fail is known when it has ended; 'pigeon status %[1]s' says so", s.Job, s.State)
 	case s.Failed == 0:
-		return fmt.Errorf("job %s %s, and none of its tasks has failed; there is nothing to run again", s.Job, stands(s.State))
+		return fmt.Errorf("job %s %s, and none of its tasks has failed; there is nothing to run again", s.Job, statePhrase(s.State))
 	case e.Failed == "":
 		return fmt.Errorf("which %d tasks of job %s failed is not known any more, or takes more than %d bytes to say; name their indices with --array", s.Failed, s.Job, api.MaxIndices)
 	case (flags.Changed("array") || flags.Changed("tasks")) && len(r.Tasks) != s.Tasks:
@@ -267,7 +267,7 @@ func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, 
 		return printEnd(cmd.ErrOrStderr(), &s)
 	})
 	if err != nil && cmd.Context().Err() != nil {
-		return left(cmd.ErrOrStderr(), id)
+		return reportUnfinished(cmd.ErrOrStderr(), id)
 	}
 	if err == nil || errors.Is(err, cli.SilentError{Code: cli.ExitFailed}) { // it has ended
 		err = cmp.Or(err, files.collect(cmd.Context(), job, r.Array, &end, cmd.ErrOrStderr()), collect(cmd.Context(), &collection{job, len(r.Tasks), f.collect, r.Stage}, cmd.ErrOrStderr()))
@@ -284,7 +284,7 @@ func printSubmitted(cmd *cobra.Command, s *submitted, output cli.OutputFormat) (
 	} else {
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), s.Job)
 		if s.Duplicate {
-			sayKnown(cmd.ErrOrStderr(), s.Job)
+			printDuplicate(cmd.ErrOrStderr(), s.Job)
 		}
 	}
 	if err == nil {
@@ -298,8 +298,8 @@ func printSubmitted(cmd *cobra.Command, s *submitted, output cli.OutputFormat) (
 	return err
 }
 
-// sayKnown says that the job of a key had been accepted before.
-func sayKnown(w io.Writer, id string) {
+// printDuplicate says that the job of a key had been accepted before.
+func printDuplicate(w io.Writer, id string) {
 	fmt.Fprintf(w, "job %s is known already; nothing new was accepted\n", id)
 }
 
@@ -311,7 +311,7 @@ func waitAndPrint(ctx context.Context, job *client.Job, w io.Writer, report func
 		return fmt.Errorf("job %s was accepted, and waiting for it ended early: %w", job.ID, err)
 	}
 	if err := report(s); err != nil {
-		return fmt.Errorf("job %s was accepted and %s, and that could not be written: %w", job.ID, stands(s.State), err)
+		return fmt.Errorf("job %s was accepted and %s, and that could not be written: %w", job.ID, statePhrase(s.State), err)
 	}
 	if s.State != api.StateCompleted {
 		return cli.SilentError{Code: cli.ExitFailed}

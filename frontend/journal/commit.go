@@ -60,7 +60,7 @@ func (c *committer) run() {
 			c.gathered, due = nil, true
 		case <-settle:
 			settle = nil
-			if err := c.witness.settle(); err != nil {
+			if err := c.witness.sync(); err != nil {
 				c.queue.fail(err)
 			}
 		}

@@ -99,13 +99,13 @@ func (w *witness) acknowledge(n uint64, at time.Time) error {
 	err := w.write()
 	if err == nil && at.Sub(w.synced).Abs() >= witnessEvery {
 		w.synced = at
-		err = w.settle()
+		err = w.sync()
 	}
 	return err
 }
 
-// settle makes the witness durable.
-func (w *witness) settle() error {
+// sync makes the witness durable.
+func (w *witness) sync() error {
 	if !w.unsynced {
 		return nil
 	}

@@ -118,7 +118,7 @@ func unknownVerb(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return notThere(cmd, strconv.Quote(word), "verb", nearest.Close(word, names))
+	return unknownWord(cmd, strconv.Quote(word), "verb", nearest.Close(word, names))
 }
 
 // ExplainFlag turns an error of pflag into wrong use that names the nearest flag, or why a value
@@ -147,12 +147,12 @@ func ExplainFlag(cmd *cobra.Command, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return AsUsageError(fmt.Errorf("-%s is not a flag of %q; its flags are %s", given, cmd.CommandPath(), strings.Join(names, ", ")))
 	}
-	return AsUsageError(notThere(cmd, "--"+given, "flag", nearest.Close("--"+given, names)))
+	return AsUsageError(unknownWord(cmd, "--"+given, "flag", nearest.Close("--"+given, names)))
 }
 
-// notThere is the error for a verb or a flag that a command does not have. It names the one that was
+// unknownWord is the error for a verb or a flag that a command does not have. It names the one that was
 // perhaps meant, "" where none is near.
-func notThere(cmd *cobra.Command, given, kind, meant string) error {
+func unknownWord(cmd *cobra.Command, given, kind, meant string) error {
 	what := fmt.Sprintf("%s is not a %s of %q", given, kind, cmd.CommandPath())
 	if meant == "" {
 		return fmt.Errorf("%s, and resembles none; see '%s --help'", what, cmd.CommandPath())

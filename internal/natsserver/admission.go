@@ -39,13 +39,13 @@ func (o Options) admit(s *server.Options) (*admission, error) {
 	switch {
 	case exposed && !o.Insecure:
 		return nil, errors.New("it is not on loopback, and everybody on the way could read and change what goes there; set tls_ca, tls_cert and tls_key, or allow it with insecure: true")
-	case decides(s) && o.CA != "" && s.Cluster.TLSConfig != nil:
+	case hasOwnUsers(s) && o.CA != "" && s.Cluster.TLSConfig != nil:
 		a, err := o.newAdmission(s)
 		if err == nil {
 			a.anyCluster = true
 		}
 		return a, err
-	case decides(s):
+	case hasOwnUsers(s):
 		return nil, nil
 	case o.SecretFile != "":
 		return nil, o.bySecret(s)
@@ -66,8 +66,8 @@ func (o Options) admit(s *server.Options) (*admission, error) {
 	return o.byIdentity(s)
 }
 
-// decides reports whether a configuration file determines which clients are admitted.
-func decides(s *server.Options) bool {
+// hasOwnUsers reports whether a configuration file determines which clients are admitted.
+func hasOwnUsers(s *server.Options) bool {
 	return s.Username != "" || s.Authorization != "" || len(s.Users) > 0 || len(s.Nkeys) > 0 || len(s.Accounts) > 0 || len(s.TrustedOperators) > 0 || s.AuthCallout != nil
 }
 

@@ -138,7 +138,7 @@ func (o Options) tls(s *server.Options) error {
 	own := &certificate{cert: o.Cert, key: o.Key}
 	config.Certificates, config.GetCertificate, config.GetClientCertificate = nil, own.get, own.forRoutes
 	s.TLS, s.TLSConfig, s.TLSVerify, s.TLSTimeout = true, config, o.CA != "", given.Timeout
-	if o.CA != "" && !decides(s) {
+	if o.CA != "" && !hasOwnUsers(s) {
 		s.TLSConfig = askForCertificates(config)
 	}
 	if o.ClusterListen != "" {

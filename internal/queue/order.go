@@ -75,7 +75,7 @@ func (k *ranking) update(j *Job, seq int64) {
 		k.heap = append(k.heap, e)
 	}
 	e.rank = k.order.Rank(j)
-	k.settle(e)
+	k.restore(e)
 }
 
 func (k *ranking) remove(e *ranked) {
@@ -87,7 +87,7 @@ func (k *ranking) remove(e *ranked) {
 	if last != e {
 		last.at = e.at
 		k.heap[last.at] = last
-		k.settle(last)
+		k.restore(last)
 	}
 }
 
@@ -101,8 +101,8 @@ func (k *ranking) renew() {
 	}
 }
 
-// settle moves the entry to where its rank belongs.
-func (k *ranking) settle(e *ranked) {
+// restore moves the entry to where its rank belongs.
+func (k *ranking) restore(e *ranked) {
 	for e.at > 0 && e.before(k.heap[(e.at-1)/2]) {
 		k.swap(e, k.heap[(e.at-1)/2])
 	}

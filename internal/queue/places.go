@@ -120,7 +120,7 @@ func (x *Index) wait(p *place) {
 	h := up.kids
 	p.at = int32(len(h.slots)) //nolint:gosec // one for each owner
 	h.slots = append(h.slots, slot{p.key(), p})
-	h.settle(p.at)
+	h.restore(p.at)
 	if up.at < 0 {
 		x.wait(up)
 	} else {
@@ -152,7 +152,7 @@ func (x *Index) unwait(p *place) {
 	h.slots = h.slots[:end]
 	if last.place != p {
 		h.put(p.at, last)
-		h.settle(p.at)
+		h.restore(p.at)
 	}
 	p.at = -1
 	if end == 0 {
@@ -179,7 +179,7 @@ func (x *Index) renewed(p *place) {
 	}
 	blocked := h.blocked()
 	h.slots[p.at].key = key
-	h.settle(p.at)
+	h.restore(p.at)
 	if blocked != h.blocked() {
 		x.renewed(p.up)
 	}
@@ -199,8 +199,8 @@ func (h *heap) put(at int32, s slot) {
 	s.place.at = at
 }
 
-// settle moves a slot to where its key belongs.
-func (h *heap) settle(at int32) {
+// restore moves a slot to where its key belongs.
+func (h *heap) restore(at int32) {
 	s := h.slots[at]
 	for at > 0 {
 		parent := (at - 1) / arity

@@ -41,7 +41,7 @@ func (s *Store) Lead(ctx context.Context, token uint64, broken func(error)) erro
 			s.tail.parts, s.tail.next = nil, 0
 			s.last = position{s.last.sequence + 1, m.chain, token}
 			s.leads = true
-			return s.settle(nil)
+			return s.applyWritten(nil)
 		}
 		// Another process has written meanwhile: read what.
 	}
@@ -67,11 +67,11 @@ func (s *Store) write(ctx context.Context, changes []byte) error {
 		}
 		s.last.sequence, s.last.chain = s.last.sequence+1, m.chain
 	}
-	return s.settle(changes)
+	return s.applyWritten(changes)
 }
 
-// settle applies what was written to the copy.
-func (s *Store) settle(changes []byte) error {
+// applyWritten applies what was written to the copy.
+func (s *Store) applyWritten(changes []byte) error {
 	s.tail.end = s.last
 	return s.apply(changes, s.last)
 }

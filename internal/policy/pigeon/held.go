@@ -103,7 +103,7 @@ func (e *extension) jobDropped(j *queue.Job, first, count int32, out *sched.Acti
 		if h.task < first || h.task-first >= count {
 			return
 		}
-		e.settle(&h.bill, true)
+		e.closeBill(&h.bill, true)
 		e.release(w, h)
 		e.kill(w, h.id(), out)
 	})

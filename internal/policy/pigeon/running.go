@@ -68,7 +68,7 @@ func (w *worker) release() {
 // unlink records that the worker no longer runs its task, if it has one.
 func (s *Master) unlink(w *worker) {
 	if j := w.job; j != nil {
-		s.settle(&w.bill, false)
+		s.closeBill(&w.bill, false)
 		w.release()
 		s.hooks.released(w, j)
 	}

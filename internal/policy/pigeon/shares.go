@@ -64,9 +64,9 @@ func (s *Master) cost(j *queue.Job, c sched.Class) sched.Time {
 	return min(e, mostCost)
 }
 
-// settle closes a bill by what the task really used. The time past the cutoff that a
+// closeBill closes a bill by what the task really used. The time past the cutoff that a
 // short task used is charged to its owner's long share.
-func (s *Master) settle(b *bill, paused bool) {
+func (s *Master) closeBill(b *bill, paused bool) {
 	if b.leaf == nil {
 		return
 	}
@@ -116,11 +116,11 @@ func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 			continue
 		}
 		if w.job == j {
-			s.settle(&w.bill, false)
+			s.closeBill(&w.bill, false)
 		}
 		for _, h := range w.held {
 			if h.job == j {
-				s.settle(&h.bill, true)
+				s.closeBill(&h.bill, true)
 			}
 		}
 	}

@@ -114,7 +114,7 @@ func (e *extension) reconcileIdle(w *worker, id sched.AttemptID, kept []sched.At
 		w.ended.Add(e.now, id, h.job.Distributor(), h.seq)
 		e.observe(h.job, h.stint.attained)
 		e.taskEnds(&h.work)
-		e.settle(&h.bill, true)
+		e.closeBill(&h.bill, true)
 		e.release(w, h)
 		e.forget(h.job.ID, out)
 		if w.overtook {
@@ -183,7 +183,7 @@ func (e *extension) takeRefused(w *worker, id sched.AttemptID, seq uint64) (x wo
 	if h == nil || seq < h.seq {
 		return x, false
 	}
-	e.settle(&h.bill, true)
+	e.closeBill(&h.bill, true)
 	e.release(w, h)
 	return h.work, true
 }
@@ -205,7 +205,7 @@ func (e *extension) lost(w *worker, m *sched.Message, out *sched.Actions) {
 	for len(w.held) > 0 {
 		h := w.held[0]
 		e.release(w, h)
-		e.settle(&h.bill, true)
+		e.closeBill(&h.bill, true)
 		if out.SendLost(h.job.Distributor(), h.id(), w.node.id, m) {
 			e.counts.Lost++
 		}

@@ -70,7 +70,7 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.held(from, m, out)
 	case sched.Timeout:
 		d.timeout(now, m.Token, out)
-		d.settle(now, m.Token, out)
+		d.resolveDoubts(now, m.Token, out)
 	case sched.NewAttempt, sched.NotLost, sched.TaskEnded:
 		if !d.restored {
 			d.led.Restore(now, m)

@@ -10,8 +10,8 @@ import (
 // has reported two seconds after the first membership gets a new number and is probed
 // for (docs/adr/0017-attempt-identity.md).
 
-// settleToken differs from the tokens of a distributor that runs alongside this one.
-const settleToken = 1 << 62
+// doubtToken differs from the tokens of a distributor that runs alongside this one.
+const doubtToken = 1 << 62
 
 // restored reports whether the job was read from the journal: then no worker has
 // confirmed its unfinished tasks yet.
@@ -38,7 +38,7 @@ func (j *Job) adopt() {
 func (d *Distributor) awaitReports(now sched.Time, out *sched.Actions) {
 	if d.restored && d.doubt && !d.awaiting && len(d.members) > 0 {
 		d.awaiting = true
-		out.Timer(now+ledger.ReportsWithin, settleToken)
+		out.Timer(now+ledger.ReportsWithin, doubtToken)
 	}
 }
 
@@ -66,10 +66,10 @@ func (d *Distributor) held(from sched.Addr, m *sched.Message, out *sched.Actions
 	}
 }
 
-// settle ends the wait: it probes, for new attempts, for the tasks that no worker
+// resolveDoubts ends the wait: it probes, for new attempts, for the tasks that no worker
 // has reported.
-func (d *Distributor) settle(now sched.Time, token uint64, out *sched.Actions) {
-	if token != settleToken || !d.awaiting {
+func (d *Distributor) resolveDoubts(now sched.Time, token uint64, out *sched.Actions) {
+	if token != doubtToken || !d.awaiting {
 		return
 	}
 	d.doubt, d.awaiting = false, false
@@ -89,7 +89,7 @@ func (d *Distributor) settle(now sched.Time, token uint64, out *sched.Actions) {
 	})
 	if d.doubt {
 		d.awaiting = true
-		out.Timer(now+ledger.HeldAgain, settleToken)
+		out.Timer(now+ledger.HeldAgain, doubtToken)
 	}
 }
 

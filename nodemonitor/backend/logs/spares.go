@@ -67,7 +67,7 @@ func (s *Store) Spare() (folder string, of sched.AttemptID) {
 func (s *Store) Taken(of sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.settle(of); e != nil && e.ended && e.silent && e.bytes < 0 {
+	if e := s.takeBack(of); e != nil && e.ended && e.silent && e.bytes < 0 {
 		e.bytes = 0
 	}
 }
@@ -76,11 +76,11 @@ func (s *Store) Taken(of sched.AttemptID) {
 func (s *Store) NotTaken(of sched.AttemptID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.settle(of)
+	s.takeBack(of)
 }
 
-// settle returns an attempt whose folder was handed out, nil when it is not known. It needs the lock.
-func (s *Store) settle(of sched.AttemptID) *entry {
+// takeBack returns an attempt whose folder was handed out, nil when it is not known. It needs the lock.
+func (s *Store) takeBack(of sched.AttemptID) *entry {
 	e := s.jobs[of.Job][of]
 	if e != nil {
 		e.lent = false

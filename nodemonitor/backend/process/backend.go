@@ -189,7 +189,7 @@ func (b *Backend) Leave() {
 			r.endGuard()
 		case r.preparing == nil:
 			delete(b.runs, id)
-		case r.settle(errLeft):
+		case r.claimEnd(errLeft):
 			left = append(left, r) // no other process would know it
 		}
 	}
@@ -210,7 +210,7 @@ func (b *Backend) Kill(id sched.AttemptID) {
 		b.mu.Unlock()
 		return
 	}
-	prepared, ended := r.preparing != nil, r.preparing != nil && r.settle(errKilled)
+	prepared, ended := r.preparing != nil, r.preparing != nil && r.claimEnd(errKilled)
 	b.mu.Unlock()
 	switch {
 	case ended:
@@ -267,7 +267,7 @@ func (b *Backend) Close() {
 		switch {
 		case r.preparing == nil:
 			r.guard.Kill(r.handle, b.cfg.Grace)
-		case r.settle(errKilled):
+		case r.claimEnd(errKilled):
 			ended = append(ended, r)
 		}
 	}

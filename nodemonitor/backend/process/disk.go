@@ -15,7 +15,7 @@ func (b *Backend) GiveBackWaiting() {
 	var waiting []*run
 	b.mu.Lock()
 	for _, r := range b.runs {
-		if r.task.Alone && r.preparing == nil || !r.settle(errGivenBack) {
+		if r.task.Alone && r.preparing == nil || !r.claimEnd(errGivenBack) {
 			continue
 		}
 		waiting = append(waiting, r)
@@ -32,10 +32,10 @@ func (b *Backend) GiveBackWaiting() {
 	}
 }
 
-// settle has the end of the attempt reported by the caller, and ends its preparation for that reason. It
+// claimEnd has the end of the attempt reported by the caller, and ends its preparation for that reason. It
 // returns false when the guard has reported the process, or when the end was reported before. The backend's
 // lock is held.
-func (r *run) settle(why error) bool {
+func (r *run) claimEnd(why error) bool {
 	if r.known || r.settled {
 		return false
 	}
