@@ -11,8 +11,8 @@ import (
 // decision that names what went in its place.
 const (
 	verbBudget    = 27  // of "pigeon help"
-	commandBudget = 60  // with those below them
-	flagBudget    = 190 // of all commands, without those that stand for settings
+	commandBudget = 66  // with those below them
+	flagBudget    = 188 // of all commands, without those that stand for settings
 	settingBudget = 60  // that help and written files show, of all roles
 )
 

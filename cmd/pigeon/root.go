@@ -37,7 +37,6 @@ func verbs(roles []role) []*cobra.Command {
 		simulation.Command(),
 		configCommand(roles),
 		doctorCommand(),
-		manCommand(),
 		cli.VersionCommand(cli.GroupSelf),
 	}
 }
@@ -61,7 +60,7 @@ a master gives a task to a worker as soon as one is idle.`,
 	}
 	root.AddCommand(verbs(roles)...)
 	help := cli.Complete(root)
-	help.Example = "  pigeon help node drain\n  pigeon help connection      the flags of every verb that calls a cluster"
+	help.Example = "  pigeon help nodes drain\n  pigeon help connection      the flags of every verb that calls a cluster"
 	show := help.RunE
 	help.RunE = func(help *cobra.Command, words []string) error {
 		if len(words) == 1 && words[0] == "connection" {

@@ -21,7 +21,6 @@ func (r *release) writeArchive(p platform) error {
 		{name: path.Join(top, "README.md"), mode: 0o644, file: filepath.Join(r.source, "README.md")},
 	}
 	folders := map[string]string{
-		"man/man1":    r.staged(all, "man1"),
 		"completions": r.staged(all, "completions"),
 		"etc/pigeon":  r.staged(all, "etc"),
 		"ansible":     filepath.Join(r.source, "deploy", "ansible"),

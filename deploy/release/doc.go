@@ -1,5 +1,5 @@
 // Command release makes what a release of Pigeon consists of, from one commit: programs, archives,
-// deb and rpm packages, container images, manual pages, completions, a bill of materials for each
+// deb and rpm packages, container images, completions, a bill of materials for each
 // platform, the licences of the programs' modules, and checksums. It needs Go and git, and neither
 // root nor Docker.
 //

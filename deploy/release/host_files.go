@@ -15,17 +15,11 @@ import (
 // shells are those with completions, and the names of their files.
 var shells = map[string]string{"bash": "pigeon.bash", "zsh": "_pigeon", "fish": "pigeon.fish"}
 
-// writeHostFiles makes the program write the files that are the same on all platforms: manual
-// pages, completions and the settings of a host.
+// writeHostFiles makes the program write the files that are the same on all platforms: completions and
+// the settings of a host.
 func (r *release) writeHostFiles(ctx context.Context) error {
 	program, all := r.staged(own(), "pigeon"), platform{}
 	environ := withoutSettings(os.Environ())
-	if _, err := output(ctx, r.source, environ, program, "man", r.staged(all, "man1")); err != nil {
-		return err
-	}
-	if err := compressPages(r.staged(all, "man1"), r.staged(all, "man1gz")); err != nil {
-		return err
-	}
 	write := func(path string, args ...string) error {
 		text, err := output(ctx, r.source, environ, program, args...)
 		if err != nil {
@@ -58,29 +52,6 @@ func writeFile(path string, text []byte) error {
 		return err
 	}
 	return os.WriteFile(path, text, 0o644)
-}
-
-// compressPages writes each file of a folder into another one, compressed, as packages have manual
-// pages.
-func compressPages(from, to string) error {
-	pages, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, page := range pages {
-		text, err := os.ReadFile(filepath.Join(from, page.Name()))
-		if err != nil {
-			return err
-		}
-		compressed, err := compress(text)
-		if err != nil {
-			return err
-		}
-		if err := writeFile(filepath.Join(to, page.Name()+".gz"), compressed); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // compress returns text as gzip has it, without a name and a time.

@@ -57,11 +57,6 @@ func staged(t *testing.T, platforms ...platform) *release {
 	for _, file := range shells {
 		write(0o664, "# "+file+"\n", r.staged(all, "completions", file))
 	}
-	write(0o600, ".TH pigeon 1\n", r.staged(all, "man1", "pigeon.1"))
-	write(0o600, ".TH pigeon-submit 1\n", r.staged(all, "man1", "pigeon-submit.1"))
-	if err := compressPages(r.staged(all, "man1"), r.staged(all, "man1gz")); err != nil {
-		t.Fatal(err)
-	}
 	for _, p := range platforms {
 		write(0o700, "#!/bin/sh\necho pigeon 1.2.3-rc.1\n", r.staged(p, "pigeon"))
 		write(0o600, "{}\n", r.staged(p, "pigeon.cdx.json"))

@@ -59,7 +59,6 @@ var wanted = map[string]string{
 	"/usr/lib/systemd/system/pigeon-master@.service":   "-rw-r--r--",
 	"/usr/lib/sysusers.d/pigeon.conf":                  "-rw-r--r--",
 	"/usr/lib/tmpfiles.d/pigeon.conf":                  "-rw-r--r--",
-	"/usr/share/man/man1/pigeon-submit.1.gz":           "-rw-r--r--",
 	"/usr/share/bash-completion/completions/pigeon":    "-rw-r--r--",
 	"/usr/share/doc/pigeon/THIRD-PARTY-LICENSES":       "-rw-r--r--",
 	"/usr/share/pigeon/ansible/site.yml":               "-rw-r--r--",

@@ -90,7 +90,7 @@ func (r *release) write(ctx context.Context) error {
 	return r.writeImages()
 }
 
-// own is the platform of this process, whose program writes manual pages and settings.
+// own is the platform of this process, whose program writes completions and settings.
 func own() platform { return platform{runtime.GOOS, runtime.GOARCH} }
 
 // built returns the platforms for which the program is built: those that are released, and this one.
