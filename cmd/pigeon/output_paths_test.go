@@ -21,7 +21,7 @@ func TestInputsAreNotOverwritten(t *testing.T) {
 		}
 	}
 	for _, command := range []string{
-		"sim --trace TRACE --history TRACE", "sim --trace TRACE --actions LINK", "sim --trace LINK --watch TRACE", "replay --trace TRACE --history LINK", "watch TRACE --out LINK",
+		"sim --trace TRACE --history TRACE", "sim --trace TRACE --actions LINK",
 	} {
 		args := strings.Fields(strings.NewReplacer("TRACE", trace, "LINK", link).Replace(command))
 		code, stdout, stderr := pigeon(t, args...)

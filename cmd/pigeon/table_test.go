@@ -45,13 +45,13 @@ func TestTablesAlignNamesOfAnyScript(t *testing.T) {
 	}
 }
 
-// Owners of any script leave the figures of a trace and of a run where those of the others are.
+// Owners of any script leave the figures of a run where those of the others are.
 func TestFiguresOfOwnersOfAnyScript(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "jobs.tr")
 	if err := os.WriteFile(trace, []byte("0 1 1 1 owner=夜間/花子\n1 1 1 1 owner=te\u0301le\u0301\n2 1 1 1 owner=bob\n"), 0o600); err != nil { //nolint:gosmopolitan // the same
 		t.Fatal(err)
 	}
-	for _, argv := range [][]string{{"trace", "inspect", trace}, {"sim", "--trace", trace}} {
+	for _, argv := range [][]string{{"sim", "--trace", trace}} {
 		_, text, _ := pigeon(t, argv...)
 		_, owners, _ := strings.Cut(text, " owner ")
 		lines := strings.Split(owners, "\n")

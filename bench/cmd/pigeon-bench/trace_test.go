@@ -34,6 +34,7 @@ func TestTraceAnswers(t *testing.T) {
 		{"trace inspect gen:ec2 --declared 2", cli.ExitUsage, "", "--declared"},
 		{"trace inspect gen:ec2 --names 3,od=1", cli.ExitUsage, "", "odd"},
 		{"trace inspect gen:ec2 --owners 3,flod=1", cli.ExitUsage, "", "flood"},
+		{"trace inspect gen:ec2,jobs=5 --cutoff 0", cli.ExitUsage, "", "--cutoff 0s is outside"},
 		{"trace inspect gen:ec2 --jobs -1", cli.ExitUsage, "", "--jobs"},
 		{"trace convert gen:ec2,jobs=2 --to " + filepath.Join(dir, "absent", "x.tr"), cli.ExitFailed, "", "cannot be written"},
 	} {
