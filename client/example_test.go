@@ -21,13 +21,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer own.Close() //nolint:errcheck // the example has ended
+	defer func() { _ = own.Close() }() // the example has ended
 
 	c, err := client.New(client.Options{Addresses: own.Frontends(), Timeout: 10 * time.Second, Retry: time.Minute})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer c.Close() //nolint:errcheck // it only closes connections
+	defer func() { _ = c.Close() }() // it only closes connections
 
 	job, _, err := c.Submit(ctx, client.Programs([]string{"echo", "hello"}, []string{"sh", "-c", "exit 3"}))
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 type (
 	// Request is a job as an application submits it.
 	Request = api.Request
-	// Task is one task of a job, and Payload what it runs.
-	Task    = api.Task
+	// Task is one task of a job.
+	Task = api.Task
+	// Payload is what a task runs.
 	Payload = api.Payload
 	// Exec is a program that a task runs, as those of [Programs] do.
 	Exec = api.Exec
@@ -22,21 +23,26 @@ type (
 	// Array gives the tasks of a job indices of their own.
 	Array = api.Array
 
-	// Status is where a job stands; TaskStatus where a task does.
-	Status     = api.Status
+	// Status is where a job stands.
+	Status = api.Status
+	// TaskStatus is where a task stands.
 	TaskStatus = api.TaskStatus
-	State      = api.State
+	// State is the state of a job.
+	State = api.State
 	// Explanation is why a job waits, or why it ended as it did.
 	Explanation = api.Explanation
 	// JobFilter selects jobs of a list.
 	JobFilter = api.JobFilter
 	// Event is something that happened to a job or a node.
-	Event      = api.Event
+	Event = api.Event
+	// EventQuery selects events.
 	EventQuery = api.EventQuery
-	EventPage  = api.EventPage
+	// EventPage is an answer to an EventQuery.
+	EventPage = api.EventPage
 
 	// Error is a refusal: what happened, to what, what was tried, and what to do next.
-	Error   = api.Error
+	Error = api.Error
+	// Problem is the kind of a refusal.
 	Problem = api.Problem
 )
 

@@ -78,7 +78,7 @@ func (r *rows) err() error {
 // close closes the store. One that has failed may hold the locks that this needs.
 func (r *rows) close() error {
 	if r.err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was reported when the store failed
 	}
 	return errors.Join(r.disk.Close(), r.lock.Release())
 }

@@ -1,3 +1,5 @@
+// Package cli has what the command lines of pigeon and pigeon-bench share: exit statuses and errors that
+// name the next step, the nearest verb or flag, output as text or JSON, tables and progress.
 package cli
 
 import (

@@ -43,6 +43,7 @@ type SilentError struct{ Code int }
 
 func (e SilentError) Error() string { return fmt.Sprintf("exit status %d", e.Code) }
 
+// Streams are standard input, output and error of a program.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer

@@ -24,6 +24,7 @@ type FittedTable struct {
 	Painted int   // the column that has a colour
 }
 
+// Add adds a row, whose column Painted has the colour.
 func (f *FittedTable) Add(colour int, cells ...string) {
 	for i := range cells {
 		cells[i] = Printable(cells[i])

@@ -12,14 +12,18 @@ import (
 // nothing else on standard output.
 type OutputFormat string
 
+// The formats.
 const (
 	OutputText OutputFormat = "text"
 	OutputJSON OutputFormat = "json"
 )
 
 func (o *OutputFormat) String() string { return string(*o) }
-func (o *OutputFormat) Type() string   { return "format" }
 
+// Type implements [pflag.Value].
+func (o *OutputFormat) Type() string { return "format" }
+
+// Set implements [pflag.Value].
 func (o *OutputFormat) Set(s string) error {
 	switch f := OutputFormat(s); f {
 	case OutputText, OutputJSON:

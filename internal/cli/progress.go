@@ -23,8 +23,12 @@ type Progress struct {
 
 // reportEvery is how often progress is written where there is no terminal. The demo, of a quarter
 // of a minute, is shorter than that.
-const reportEvery, DemoReportEvery = 30 * time.Second, 5 * time.Second
+const reportEvery = 30 * time.Second
 
+// DemoReportEvery is the time between two lines of a demonstration, whose user waits for them.
+const DemoReportEvery = 5 * time.Second
+
+// NewProgress returns the progress of a verb that is written to out.
 func NewProgress(out io.Writer) *Progress {
 	return &Progress{out: out, Terminal: isTerminal(out), Every: reportEvery, now: time.Now, last: time.Now()}
 }

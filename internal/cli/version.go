@@ -18,6 +18,7 @@ type Version struct {
 	Platform string `json:"platform"`           // operating system and architecture
 }
 
+// CurrentVersion returns what this program was built from.
 func CurrentVersion() Version {
 	v := Version{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

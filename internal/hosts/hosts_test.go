@@ -1,8 +1,6 @@
 package hosts
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -119,14 +117,4 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
-}
-
-// sshOf puts a program ssh in front of PATH.
-func sshOf(t *testing.T, script string) {
-	t.Helper()
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "ssh"), []byte("#!/bin/sh\n"+script), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 }

@@ -9,7 +9,6 @@ func pathsOf(h *hosts.Host) paths { return paths{h.Prefix} }
 
 func (p paths) etc() string  { return p.prefix + "/etc/pigeon" }
 func (p paths) bin() string  { return p.prefix + "/opt/pigeon/bin" }
-func (p paths) opt() string  { return p.prefix + "/opt/pigeon" }
 func (p paths) run() string  { return p.prefix + "/run/pigeon" }
 func (p paths) logs() string { return p.prefix + "/var/log/pigeon" }
 

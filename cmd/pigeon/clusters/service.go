@@ -13,9 +13,6 @@ import (
 //go:embed service.sh
 var script string
 
-// daemonUser is the user of frontends, masters and NATS servers under systemd.
-const daemonUser = "pigeon"
-
 // unitOf returns the name of a daemon at what starts it.
 func unitOf(h *hosts.Host, r hosts.Role) string {
 	if h.ServiceManager == hosts.Systemd {

@@ -1,3 +1,5 @@
+// Package simulation has the verb "sim", and the flags of workloads and clusters that it shares with the
+// verbs of the laboratory.
 package simulation
 
 import (
@@ -24,6 +26,7 @@ type Flags struct {
 	classes  string
 }
 
+// AddFlags adds the flags of a workload and its cluster.
 func AddFlags(fs *pflag.FlagSet) *Flags {
 	e := &Flags{Set: fs, Workload: AddWorkloadFlags(fs)}
 	fs.StringVar(&e.Desc.Trace, "trace", "gen:ec2", "file in the published format, or gen:NAME[,key=value...] (see pigeon-bench trace --help)")

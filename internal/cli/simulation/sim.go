@@ -25,6 +25,7 @@ type simFlags struct {
 	losses           sim.MasterLosses
 }
 
+// Command returns the verb "sim".
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "sim",
@@ -78,6 +79,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 	return cmd
 }
 
+// CheckDelay refuses a delay of a message that is out of range.
 func CheckDelay(d time.Duration) error {
 	if d < 0 || d > time.Hour {
 		return fmt.Errorf("--delay %v is outside 0s to 1h", d)
@@ -85,6 +87,7 @@ func CheckDelay(d time.Duration) error {
 	return nil
 }
 
+// CheckSpeedup refuses a factor of time that is out of range.
 func CheckSpeedup(x float64) error {
 	if !(x >= 0.001 && x <= 1e9) {
 		return fmt.Errorf("--speedup %v is outside 0.001 to 1e9", x)
@@ -92,6 +95,7 @@ func CheckSpeedup(x float64) error {
 	return nil
 }
 
+// CheckRuns refuses a number of runs that is out of range.
 func CheckRuns(n int) error {
 	if n < 1 || n > 1000 {
 		return fmt.Errorf("--runs %d is outside 1 to 1000", n)
@@ -271,6 +275,7 @@ func (f OutputFiles) Writer(i int) io.Writer {
 	return f[i]
 }
 
+// Close closes the files.
 func (f OutputFiles) Close() (err error) {
 	for _, file := range f {
 		if file != nil {

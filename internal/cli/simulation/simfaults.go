@@ -38,6 +38,7 @@ type faultRun func(*experiment.Run, context.Context, *workload.Workload, time.Du
 // kept for the checks.
 const faultJobs = 30
 
+// AddFaultFlags adds the flags of a run with faults.
 func AddFaultFlags(fs *pflag.FlagSet) *faultFlags {
 	f := faultFlags{Simulate: (*experiment.Run).SimulateFaults}
 	fs.StringVar(&f.seed, "faults", "", "seed of faults that happen to the cluster; shows them, and checks that nothing is lost (see bench/README.md). Or master-every=60s,standby=1s: measures while masters die")

@@ -22,6 +22,7 @@ type workloadFlags struct {
 	names    string
 }
 
+// AddWorkloadFlags adds the flags that shape a workload.
 func AddWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	w := &workloadFlags{}
 	fs.IntVar(&w.Options.Workers, "workers", 120, "workers that the load refers to")
