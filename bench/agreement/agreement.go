@@ -1,3 +1,4 @@
+// Package agreement compares live runs with the simulation of the same workload and seed.
 package agreement
 
 import (
@@ -52,8 +53,8 @@ func (a *Agreement) ShortTable(out io.Writer) error {
 	return t.Flush()
 }
 
-// AgreementRow is one percentile of one class.
-type AgreementRow struct {
+// Row is one percentile of one class.
+type Row struct {
 	Class      string  `json:"class"`
 	Percentile string  `json:"percentile"`
 	Sim        float64 `json:"sim"`  // seconds
@@ -65,7 +66,7 @@ type AgreementRow struct {
 
 // Difference formats by how much live is above simulated; "-" where one of them has no such time, as
 // live runs that were ended early, or the simulated time is 0.
-func (r AgreementRow) Difference(decimals int) string {
+func (r Row) Difference(decimals int) string {
 	if math.IsNaN(r.Percent) || math.IsInf(r.Percent, 0) {
 		return "-"
 	}
@@ -74,8 +75,8 @@ func (r AgreementRow) Difference(decimals int) string {
 
 // Rows returns p50, p90 and p99 of the completion times of each class that has
 // jobs.
-func (a *Agreement) Rows() []AgreementRow {
-	var rows []AgreementRow
+func (a *Agreement) Rows() []Row {
+	var rows []Row
 	for class, name := range measure.ClassNames() {
 		simulated := a.Sim.Class(class)
 		if simulated.Jobs == 0 || len(a.Live) == 0 {
@@ -87,7 +88,7 @@ func (a *Agreement) Rows() []AgreementRow {
 				live = append(live, float64(p.Of(&a.Live[i].Class(class).Completion)))
 			}
 			slices.Sort(live)
-			row := AgreementRow{Class: name, Percentile: p.Name, Sim: float64(p.Of(&simulated.Completion)),
+			row := Row{Class: name, Percentile: p.Name, Sim: float64(p.Of(&simulated.Completion)),
 				Live: measure.Percentile(live, 50), Least: live[0], Most: live[len(live)-1]}
 			row.Percent = 100 * (row.Live - row.Sim) / row.Sim
 			rows = append(rows, row)

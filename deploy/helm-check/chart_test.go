@@ -37,7 +37,7 @@ func render(t *testing.T, values map[string]any) (documents []string) {
 		if !strings.HasSuffix(name, ".yaml") {
 			continue
 		}
-		for _, document := range strings.Split("\n"+text, "\n---\n") {
+		for document := range strings.SplitSeq("\n"+text, "\n---\n") {
 			if len(bytes.TrimSpace([]byte(document))) > 0 && strings.Contains(document, "kind:") {
 				documents = append(documents, document)
 			}

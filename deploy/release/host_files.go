@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -52,20 +49,4 @@ func writeFile(path string, text []byte) error {
 		return err
 	}
 	return os.WriteFile(path, text, 0o644)
-}
-
-// compress returns text as gzip has it, without a name and a time.
-func compress(text []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := io.Copy(w, bytes.NewReader(text)); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }
