@@ -87,7 +87,7 @@ func TestFilesGoBeforeTheirJob(t *testing.T) {
 			}
 			return accept()
 		}}))
-		j, _, err := c.SubmitWithFiles(t.Context(), r, true, paths)
+		j, _, err := c.SubmitKeyed(t.Context(), r, true, paths)
 		if err != nil || j.Frontend().Address != "b:1" || f.jobs["1"] != 1 {
 			t.Fatalf("%+v, %v", j, err)
 		}
@@ -106,7 +106,7 @@ func TestFilesThatAreNotSent(t *testing.T) {
 		c, _ := w.client("a:1")
 		f, k := newJournal("f0"), &taker{refuse: &api.Error{Problem: api.Invalid, What: "too many bytes"}}
 		w.start("a:1", k.takes(&process{journal: f}))
-		_, _, err := c.SubmitWithFiles(t.Context(), r, true, paths)
+		_, _, err := c.SubmitKeyed(t.Context(), r, true, paths)
 		if err == nil || !strings.Contains(err.Error(), "too many bytes") {
 			t.Errorf("%v", err)
 		}
@@ -116,7 +116,7 @@ func TestFilesThatAreNotSent(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, _, err = c.SubmitWithFiles(t.Context(), r, true, paths)
+		_, _, err = c.SubmitKeyed(t.Context(), r, true, paths)
 		if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != api.Invalid || !strings.Contains(err.Error(), "it ends after 5 bytes") {
 			t.Errorf("%v", err)
 		}

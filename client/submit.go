@@ -32,6 +32,12 @@ type submission struct {
 // job, the error is an [AnswerError], which names it. A job that starts after others is submitted
 // where the first of them is.
 func (c *Client) Submit(ctx context.Context, r *Request) (j *Job, duplicate bool, err error) {
+	return c.SubmitWithFiles(ctx, r, nil)
+}
+
+// SubmitWithFiles is Submit of a job with staged files, whose contents are sent to the frontend before.
+// files has the path of each content on this machine, by its SHA-256.
+func (c *Client) SubmitWithFiles(ctx context.Context, r *Request, files map[string]string) (j *Job, duplicate bool, err error) {
 	own := *r
 	made := own.Key == ""
 	if made {
@@ -40,13 +46,12 @@ func (c *Client) Submit(ctx context.Context, r *Request) (j *Job, duplicate bool
 	if err := own.Validate(); err != nil {
 		return nil, false, err
 	}
-	return c.SubmitWithFiles(ctx, &own, made, nil)
+	return c.submit(ctx, &own, made, files)
 }
 
-// SubmitWithFiles is Submit of a valid job that has a key, with staged files, whose contents are sent to
-// the frontend before. made is set if the key was made for this submission, so that no other program can
-// have used it. files has the path of each content on this machine, by its SHA-256.
-func (c *Client) SubmitWithFiles(ctx context.Context, r *api.Request, made bool, files map[string]string) (j *Job, duplicate bool, err error) {
+// submit submits a job that has a key. made is set if the key was made for this submission, so that no
+// other program can have used it.
+func (c *Client) submit(ctx context.Context, r *Request, made bool, files map[string]string) (j *Job, duplicate bool, err error) {
 	s := &submission{c: c, r: r, made: made, home: c.first(r.Key), files: files}
 	if len(r.After) > 0 {
 		before, _, err := c.Find(ctx, r.After[0].Job)

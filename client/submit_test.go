@@ -45,7 +45,7 @@ func TestAJobIsSubmittedOnceThroughTheDeathOfItsFrontend(t *testing.T) {
 				w.start("b:1", &process{journal: f1})
 				time.AfterFunc(20*time.Second, func() { w.start("a:1", &process{journal: f0}) })
 				began := time.Now()
-				j, duplicate, err := c.SubmitWithFiles(t.Context(), request(key), made, nil)
+				j, duplicate, err := c.SubmitKeyed(t.Context(), request(key), made, nil)
 				if err != nil || j.ID != key || j.Frontend().Address != "a:1" || duplicate == made {
 					t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
 				}
@@ -71,7 +71,7 @@ func TestAJobGoesElsewhereFromAFrontendThatIsNotThere(t *testing.T) {
 		f1 := newJournal("f1")
 		w.start("b:1", &process{journal: f1})
 		c, said := w.client("a:1", "b:1")
-		j, _, err := c.SubmitWithFiles(t.Context(), request("1"), true, nil)
+		j, _, err := c.SubmitKeyed(t.Context(), request("1"), true, nil)
 		if err != nil || j.Frontend().Address != "b:1" || !f1.has("1") || len(said.all()) != 0 {
 			t.Errorf("%+v, %v, the user is told %q", j, err, said.all())
 		}
@@ -88,7 +88,7 @@ func TestAUsersKeyGoesElsewhereWhereKeysAreShared(t *testing.T) {
 				f1 := newJournal("f1")
 				w.start("b:1", &process{journal: f1, shared: shared})
 				c, _ := w.client("a:1", "b:1")
-				_, _, err := c.SubmitWithFiles(t.Context(), request("1"), false, nil)
+				_, _, err := c.SubmitKeyed(t.Context(), request("1"), false, nil)
 				if (err == nil) != shared || f1.has("1") != shared {
 					t.Errorf("shared %v: %v, accepted %v", shared, err, f1.jobs)
 				}
@@ -112,7 +112,7 @@ func TestAJobFollowsTheNameOfItsFrontend(t *testing.T) {
 			w.start("s:1", &process{journal: standby.journal})
 		})
 		key := "1" // leads to s:1
-		j, duplicate, err := c.SubmitWithFiles(t.Context(), request(key), true, nil)
+		j, duplicate, err := c.SubmitKeyed(t.Context(), request(key), true, nil)
 		if err != nil || duplicate || j.Frontend().Address != "s:1" {
 			t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
 		}
@@ -133,7 +133,7 @@ func TestASubmissionThatIsNotAnswered(t *testing.T) {
 		w.start("a:1", &process{journal: f0, submit: w.dying("a:1")})
 		c, _ := w.client("a:1")
 		began := time.Now()
-		_, _, err := c.SubmitWithFiles(t.Context(), request("k"), true, nil)
+		_, _, err := c.SubmitKeyed(t.Context(), request("k"), true, nil)
 		var unanswered *client.AnswerError
 		if !errors.As(err, &unanswered) || unanswered.Job != "k" || unanswered.Frontend != "a:1" {
 			t.Errorf("%v", err)
@@ -154,7 +154,7 @@ func TestARefusalIsShownAtOnce(t *testing.T) {
 			}})
 			c, said := w.client("a:1")
 			began := time.Now()
-			_, _, err := c.SubmitWithFiles(t.Context(), request("k"), true, nil)
+			_, _, err := c.SubmitKeyed(t.Context(), request("k"), true, nil)
 			if e, ok := errors.AsType[*api.Error](err); !ok || e.Problem != p || time.Since(began) != 0 || len(said.all()) != 0 {
 				t.Errorf("%v after %v, the user is told %q", err, time.Since(began), said.all())
 			}
@@ -167,7 +167,7 @@ func TestNoFrontendAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, said := newWorld(t).client("a:1", "b:1")
 		began := time.Now()
-		_, _, err := c.SubmitWithFiles(t.Context(), request("k"), true, nil)
+		_, _, err := c.SubmitKeyed(t.Context(), request("k"), true, nil)
 		if took := time.Since(began); err == nil || took < client.ShortRetry || took > client.ShortRetry+time.Second || len(said.all()) != 1 {
 			t.Errorf("%v after %v, the user is told %q", err, took, said.all())
 		}
@@ -175,7 +175,7 @@ func TestNoFrontendAnswers(t *testing.T) {
 		defer cancel()
 		began = time.Now()
 		c, _ = newWorld(t).client("a:1", "b:1")
-		if _, _, err := c.SubmitWithFiles(ctx, request("k"), true, nil); err == nil || time.Since(began) != time.Second {
+		if _, _, err := c.SubmitKeyed(ctx, request("k"), true, nil); err == nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %v, although its caller left", err, time.Since(began))
 		}
 	})
@@ -194,7 +194,7 @@ func TestAJobThatIsTooLargeForACall(t *testing.T) {
 		for i := range r.Tasks {
 			r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Backend: api.BackendExec, Exec: command}}
 		}
-		_, _, err := c.SubmitWithFiles(t.Context(), r, true, nil)
+		_, _, err := c.SubmitKeyed(t.Context(), r, true, nil)
 		for _, want := range []string{`job "k": its 1000 tasks are 20`, "more than the limit of 16777216 bytes for a job", "nothing was sent", "as several jobs (about 83", "staged"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
@@ -205,7 +205,7 @@ func TestAJobThatIsTooLargeForACall(t *testing.T) {
 		}
 		w.start("b:1", &process{journal: f})
 		c, _ = w.client("b:1") // what the tasks share is sent once
-		if _, _, err := c.SubmitWithFiles(t.Context(), r, true, nil); err != nil || !f.has("k") {
+		if _, _, err := c.SubmitKeyed(t.Context(), r, true, nil); err != nil || !f.has("k") {
 			t.Errorf("%v, accepted %v", err, f.jobs)
 		}
 		r.Key = "k2"
@@ -214,8 +214,38 @@ func TestAJobThatIsTooLargeForACall(t *testing.T) {
 			own.Env = []string{"TASK=" + strconv.Itoa(i)}
 			r.Tasks[i].Payload.Exec = &own
 		}
-		if _, _, err := c.SubmitWithFiles(t.Context(), r, true, nil); err == nil || !strings.Contains(err.Error(), `job "k2": its 1000 tasks are 20`) || strings.Contains(err.Error(), "upgrade") {
+		if _, _, err := c.SubmitKeyed(t.Context(), r, true, nil); err == nil || !strings.Contains(err.Error(), `job "k2": its 1000 tasks are 20`) || strings.Contains(err.Error(), "upgrade") {
 			t.Error(err)
+		}
+	})
+}
+
+// TestSubmitMakesKeys: a job without a key gets one of its own each time, one with a key is the same job
+// the second time, and one that is not valid is sent nowhere.
+func TestSubmitMakesKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c, _ := w.client("a:1")
+		f := newJournal("f0")
+		w.start("a:1", &process{journal: f})
+		seen := map[string]bool{}
+		for range 2 {
+			r := client.Programs([]string{"true"})
+			j, duplicate, err := c.Submit(t.Context(), r)
+			if err != nil || duplicate || seen[j.ID] || !f.has(j.ID) || r.Key != "" {
+				t.Fatalf("%+v, %v, %v; the request has the key %q", j, duplicate, err, r.Key)
+			}
+			seen[j.ID] = true
+		}
+		r := client.Programs([]string{"true"})
+		r.Key = "mine"
+		for again := range 2 {
+			if j, duplicate, err := c.Submit(t.Context(), r); err != nil || j.ID != "mine" || duplicate != (again == 1) {
+				t.Errorf("%+v, %v, %v", j, duplicate, err)
+			}
+		}
+		if _, _, err := c.Submit(t.Context(), &client.Request{Key: "none"}); !client.HasProblem(err, client.Invalid) || f.has("none") {
+			t.Errorf("a job without tasks: %v", err)
 		}
 	})
 }

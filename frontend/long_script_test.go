@@ -35,7 +35,7 @@ func TestALongScriptOfAHundredThousandTasks(t *testing.T) {
 		for i := range r.Tasks {
 			r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Backend: api.BackendExec, Exec: run}}
 		}
-		if _, _, err := c.SubmitWithFiles(t.Context(), r, true, nil); err != nil {
+		if _, _, err := c.Submit(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		ended := func(n int) func() bool {

@@ -45,7 +45,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	j, duplicate, err := c.SubmitWithFiles(t.Context(), sleeps("mine", 1, 0), false, nil)
+	j, duplicate, err := c.Submit(t.Context(), sleeps("mine", 1, 0))
 	if err != nil || !duplicate || j.Frontend().Address != f.Addr() {
 		t.Fatalf("%+v, duplicate %v, %v", j, duplicate, err)
 	}

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the fuzz targets of the product for a while each: fuzz.sh 10s, or every third of them, from the
+# Runs the fuzz targets of the product and the laboratory for a while each: fuzz.sh 10s, or every third of them, from the
 # second on: fuzz.sh 10s 2/3
 set -eu
 
@@ -8,21 +8,23 @@ each=${1:-10s}
 part=${2:-1/1}
 count=0
 
-# A line per target: package name.
-targets=$("$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Dir}}{{end}}' ./... | while read -r package dir; do
-	grep -ho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go 2>/dev/null | sed "s|^func |$package |" || true
+# A line per target: folder name.
+targets=$(for module in . bench; do
+	(cd "$module" && "$go" list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...) | while read -r dir; do
+		grep -ho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go 2>/dev/null | sed "s|^func |$dir |" || true
+	done
 done | awk -v part="${part%/*}" -v parts="${part#*/}" '(NR - part) % parts == 0')
 
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 
-# run PACKAGE TARGET: fuzzes it. Each interesting input is cut down for a second at
+# run FOLDER TARGET: fuzzes it. Each interesting input is cut down for a second at
 # most: by default that is a minute, in which no other input is tried. A Go fuzzer
 # whose time is up while an input runs may report a failure ("context deadline
 # exceeded", golang/go#75804) without having found one: a real finding is written to
 # testdata, and the output names it.
 run() {
-	if "$go" test -run '^$' -fuzz "^$2\$" -fuzztime "$each" -fuzzminimizetime 1s "$1" </dev/null >"$output" 2>&1; then
+	if (cd "$1" && "$go" test -run '^$' -fuzz "^$2\$" -fuzztime "$each" -fuzzminimizetime 1s .) </dev/null >"$output" 2>&1; then
 		tail -n 2 "$output"
 		return 0
 	fi
@@ -34,11 +36,11 @@ run() {
 	return 1
 }
 
-while read -r package target; do
+while read -r dir target; do
 	[ -n "$target" ] || continue
 	count=$((count + 1))
-	echo "fuzz $target in ${package#*/*/*/}"
-	run "$package" "$target"
+	echo "fuzz $target in ${dir#"$PWD"/}"
+	run "$dir" "$target"
 done <<END
 $targets
 END

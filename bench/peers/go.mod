@@ -1,4 +1,4 @@
-// The peers of "pigeon bench reuther" that are Go modules. A module of its own, because nothing of
+// The peers of "pigeon-bench reuther" that are Go modules. A module of its own, because nothing of
 // it is in the program.
 module github.com/pigeon-sched/pigeon/bench/peers
 

@@ -10,7 +10,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
-	"github.com/pigeon-sched/pigeon/thrift/client"
 )
 
 // Tolerance is the time that a live job may take beyond its longest task and still count
@@ -25,8 +24,6 @@ type Options struct {
 	Progress func(Progress)
 	// Failed, if set, ends the replay with the error that it receives.
 	Failed <-chan error
-	// Security is how the frontends are called.
-	Security client.Security
 }
 
 // Progress is how far a replay is.
@@ -76,7 +73,7 @@ func Run(ctx context.Context, w *workload.Workload, o Options) (*Replayed, error
 	}
 	r := &replay{work: w, failed: make(chan error, 1), all: make(chan struct{}), out: experiment.NewOutcome(w)}
 	defer r.disconnect()
-	if err := r.connect(o.Frontends, o.Security); err != nil {
+	if err := r.connect(o.Frontends); err != nil {
 		return nil, err
 	}
 	if err := r.findFreshKeys(ctx); err != nil {

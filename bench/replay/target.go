@@ -33,14 +33,14 @@ type target struct {
 	queue   queue // of submitted jobs that have not ended
 }
 
-func (r *replay) connect(addresses []string, security client.Security) error {
+func (r *replay) connect(addresses []string) error {
 	for _, address := range addresses {
 		t := &target{address: address}
 		r.targets = append(r.targets, t)
 		for _, o := range []client.Options{
 			{MaxConns: submitters, CallTimeout: submitTimeout}, {MaxConns: watchersPerFrontend},
 		} {
-			o.Name, o.Address, o.BackoffMax, o.Security = "frontend", address, 200*time.Millisecond, security
+			o.Name, o.Address, o.BackoffMax = "frontend", address, 200*time.Millisecond
 			pool, err := client.New(o)
 			if err != nil {
 				return fmt.Errorf("the frontend %q cannot be reached: %w; nothing was submitted; use host:port", address, err)

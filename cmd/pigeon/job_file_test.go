@@ -31,7 +31,7 @@ func asked(t *testing.T, stdin string, args ...string) (r *api.Request, stderr s
 	cmd.SetIn(strings.NewReader(stdin))
 	cmd.SetErr(&errs)
 	cmd.RunE = func(cmd *cobra.Command, argv []string) (err error) {
-		r, _, err = own.request(cmd, job, argv)
+		r, err = own.request(cmd, job, argv)
 		return err
 	}
 	err = cmd.Execute()

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
@@ -69,13 +68,12 @@ func addJobFlags(cmd *cobra.Command) *jobFlags {
 	return j
 }
 
-// request makes the job of n tasks; without argv they sleep. ownKey is
-// set when the key was made here. A job beyond the limits is wrong use: nothing was
+// request makes the job of n tasks; without argv they sleep. A job beyond the limits is wrong use: nothing was
 // sent.
-func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, ownKey bool, err error) {
+func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Request, err error) {
 	settings, _, err := loadClient(j.cmd)
 	if err != nil {
-		return nil, false, cli.AsUsageError(err)
+		return nil, cli.AsUsageError(err)
 	}
 	r = &api.Request{
 		Key: j.key, Class: j.class, Estimate: j.estimate, EstimateSet: j.flags.Changed("estimate"), Retries: j.retries, Restartable: j.restartable, NoSuspend: j.noSuspend,
@@ -87,26 +85,23 @@ func (j *jobFlags) request(argv []string, sleep time.Duration, n int) (r *api.Re
 	if len(argv) > 0 {
 		exec, err := j.exec(argv)
 		if err != nil {
-			return nil, false, cli.AsUsageError(err)
+			return nil, cli.AsUsageError(err)
 		}
 		r.Backend, payload = api.BackendExec, api.Payload{Backend: api.BackendExec, Exec: exec}
 		r.Description = strings.Join(argv, " ")
 	}
 	if err := checkTasks(n); err != nil {
-		return nil, false, cli.AsUsageError(err)
+		return nil, cli.AsUsageError(err)
 	}
 	if j.staged, err = stage(j.stage, j.stageBytes, j.cmd.ErrOrStderr()); err != nil {
-		return nil, false, cli.AsUsageError(err)
+		return nil, cli.AsUsageError(err)
 	}
 	r.Stage = j.staged.list
 	r.Tasks = make([]api.Task, n)
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: payload}
 	}
-	if ownKey = r.Key == ""; ownKey {
-		r.Key = ulid.Make().String()
-	}
-	return r, ownKey, cli.AsUsageError(r.Validate())
+	return r, cli.AsUsageError(r.Validate())
 }
 
 // stageBytes asks the frontends how many bytes a job may stage. What is wrong with them is said at

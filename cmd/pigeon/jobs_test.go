@@ -397,7 +397,7 @@ func testTooManyTasks(t *testing.T, addresses []string) {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: fmt.Sprint(i), Payload: api.Payload{Backend: api.BackendSleep}}
 	}
-	if _, _, err := c.SubmitWithFiles(t.Context(), r, false, nil); !client.HasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
+	if _, _, err := c.Submit(t.Context(), r); !client.HasProblem(err, api.Invalid) || !strings.Contains(err.Error(), "limit of 100000") {
 		t.Errorf("got %v", err)
 	}
 	if _, _, err := c.Find(t.Context(), "huge"); !client.HasProblem(err, api.NotFound) {

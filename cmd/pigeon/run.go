@@ -59,7 +59,7 @@ frontend answers again, or another one of --frontend that has taken it over;
 		if err != nil {
 			return cli.AsUsageError(err)
 		}
-		r, ownKey, err := job.request(argv, 0, 1)
+		r, err := job.request(argv, 0, 1)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ frontend answers again, or another one of --frontend that has taken it over;
 		if err := checkCollect(to); err != nil {
 			return err
 		}
-		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, &jobToRun{r, ownKey, job.staged}, in, to) })
+		return withCluster(cmd, func(c *clusterClient) error { return runJob(cmd, c, &jobToRun{r, job.staged}, in, to) })
 	}
 	return cmd
 }
@@ -80,7 +80,6 @@ frontend answers again, or another one of --frontend that has taken it over;
 // jobToRun is the job of a command line.
 type jobToRun struct {
 	*api.Request
-	ownKey bool // its key was made here
 	staged staged
 }
 
@@ -89,7 +88,7 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	ctx, stop := untilHangup(cmd.Context())
 	defer stop()
 	defer failBrokenPipes()()
-	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.ownKey, r.staged.paths)
+	job, duplicate, err := c.SubmitWithFiles(ctx, r.Request, r.staged.paths)
 	if err != nil {
 		return notSubmitted(ctx, cmd.ErrOrStderr(), err, func(lost *client.AnswerError) error {
 			return cancelUnanswered(context.WithoutCancel(ctx), cmd.ErrOrStderr(), c.Client, lost)
@@ -105,8 +104,8 @@ func runJob(cmd *cobra.Command, c *clusterClient, r *jobToRun, in stdinSource, t
 	defer stopInput()
 	notice := &queueNotice{out: cmd.ErrOrStderr(), began: time.Now()}
 	skip, again := sayMissing(cmd.ErrOrStderr()), sayAgain(cmd.ErrOrStderr())
-	out := &client.Output{Job: job.ID, Stream: "stdout", Write: copyTo(cmd.OutOrStdout()), Skip: skip, Again: again}
-	errs := &client.Output{Job: job.ID, Stream: "stderr", Write: copyTo(cmd.ErrOrStderr()), Skip: skip, Again: again}
+	out, errs := client.WriteTo(cmd.OutOrStdout(), job, 0, "stdout"), client.WriteTo(cmd.ErrOrStderr(), job, 0, "stderr")
+	out.Skip, out.Again, errs.Skip, errs.Again = skip, again, skip, again
 	s, err := client.Follow(ctx, job, []*client.Output{out, errs}, notice.observe)
 	switch {
 	case inputFault(ctx) != nil && err != nil:

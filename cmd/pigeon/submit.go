@@ -67,7 +67,7 @@ docs/jobs.md has scripts, job files, arrays, and all else about each flag.`,
 		if own.schema {
 			return writeJobSchema(cmd.OutOrStdout(), cmd.Flags())
 		}
-		r, ownKey, err := own.request(cmd, job, argv)
+		r, err := own.request(cmd, job, argv)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ docs/jobs.md has scripts, job files, arrays, and all else about each flag.`,
 			if err != nil {
 				return err
 			}
-			return own.submit(cmd, c, &jobToRun{r, ownKey, job.staged}, *output, *files)
+			return own.submit(cmd, c, &jobToRun{r, job.staged}, *output, *files)
 		})
 	}
 	return cmd
@@ -100,38 +100,38 @@ func (f *submitFlags) add(fs *pflag.FlagSet) {
 }
 
 // request makes the job of the command line, of a script and of a job file.
-func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) (r *api.Request, ownKey bool, err error) {
+func (f *submitFlags) request(cmd *cobra.Command, job *jobFlags, argv []string) (r *api.Request, err error) {
 	if argv, err = f.program(cmd, job, argv); err == nil {
 		err = f.check(cmd, argv)
 	}
 	if err != nil {
-		return nil, false, cli.AsUsageError(err)
+		return nil, cli.AsUsageError(err)
 	}
 	array, tasks, most := api.Array{}, f.tasks, 0
 	if cmd.Flags().Changed("array") {
 		if array, tasks, most, err = api.ParseArray(f.array); err != nil {
-			return nil, false, cli.AsUsageError(fmt.Errorf("--array: %w", err))
+			return nil, cli.AsUsageError(fmt.Errorf("--array: %w", err))
 		}
 	}
 	if most, err = f.limit(cmd, most); err != nil {
-		return nil, false, cli.AsUsageError(err)
+		return nil, cli.AsUsageError(err)
 	}
 	var after []api.After
 	for _, text := range f.after {
 		a, err := api.ParseAfter(text)
 		if err != nil {
-			return nil, false, cli.AsUsageError(fmt.Errorf("--after: %w", err))
+			return nil, cli.AsUsageError(fmt.Errorf("--after: %w", err))
 		}
 		after = append(after, a)
 	}
-	if r, ownKey, err = job.request(argv, f.sleep, tasks); err != nil {
-		return nil, false, err
+	if r, err = job.request(argv, f.sleep, tasks); err != nil {
+		return nil, err
 	}
 	r.Array, r.After, r.MaxRunning = array, after, most
 	if err := r.Validate(); err != nil {
-		return nil, false, cli.AsUsageError(err)
+		return nil, cli.AsUsageError(err)
 	}
-	return r, ownKey, checkCollect(f.collect)
+	return r, checkCollect(f.collect)
 }
 
 // onlyFailed leaves the tasks that failed in the job of --failed-of.
@@ -244,7 +244,7 @@ func (f *submitFlags) check(cmd *cobra.Command, argv []string) error {
 }
 
 func (f *submitFlags) submit(cmd *cobra.Command, c *clusterClient, r *jobToRun, output cli.OutputFormat, files taskFiles) error {
-	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.ownKey, r.staged.paths)
+	job, duplicate, err := c.SubmitWithFiles(cmd.Context(), r.Request, r.staged.paths)
 	if err != nil {
 		return notSubmitted(cmd.Context(), cmd.ErrOrStderr(), err, func(lost *client.AnswerError) error {
 			_ = cli.PrintTo(cmd.ErrOrStderr(), "interrupted; %v\n", lost)

@@ -118,7 +118,8 @@ func (o taskFiles) write(ctx context.Context, job *client.Job, array api.Array, 
 	if err != nil {
 		return err
 	}
-	t := &client.Output{Job: job.ID, Task: task, Stream: "stdout", Write: copyTo(f), Skip: sayMissing(errs)}
+	t := client.WriteTo(f, job, task, "stdout")
+	t.Skip = sayMissing(errs)
 	return errors.Join(t.Copy(ctx, job, must), f.Close())
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -42,6 +44,17 @@ func AsUsageError(err error) error {
 type SilentError struct{ Code int }
 
 func (e SilentError) Error() string { return fmt.Sprintf("exit status %d", e.Code) }
+
+// Main runs a program until its end, or until a signal asks for it, and exits with its status.
+func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	// The first signal asks for a clean end; after it the default action is
+	// back, so a second Ctrl-C ends a program that does not come to its end.
+	context.AfterFunc(ctx, stop)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
 
 // Streams are standard input, output and error of a program.
 type Streams struct {

@@ -56,8 +56,8 @@ func addGroups(root *cobra.Command) {
 	}
 }
 
-// refuseUnknownVerbs makes every command that only groups others name the
-// nearest of them; alone it shows its help.
+// refuseUnknownVerbs makes every command that has others below it name the nearest of them to a word that
+// is none. One that only groups others shows its help.
 func refuseUnknownVerbs(cmd *cobra.Command) {
 	for _, child := range cmd.Commands() {
 		refuseUnknownVerbs(child)
@@ -65,24 +65,14 @@ func refuseUnknownVerbs(cmd *cobra.Command) {
 	if !cmd.HasSubCommands() {
 		return
 	}
-	if cmd.Runnable() && !cmd.DisableFlagParsing {
-		own := cmd.Args
-		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return AsUsageError(unknownVerb(cmd, args[0]))
-			}
-			return own(cmd, args)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return AsUsageError(unknownVerb(cmd, args[0]))
 		}
+		return nil
 	}
-	if cmd.Runnable() {
-		return
-	}
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		return AsUsageError(unknownVerb(cmd, args[0]))
+	if !cmd.Runnable() {
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 }
 

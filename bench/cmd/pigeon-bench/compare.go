@@ -163,10 +163,10 @@ func (f *compareFlags) run(cmd *cobra.Command, ready *compare.Prepared, output c
 	if err := c.Records(func(r compare.Record) error {
 		if !warned[r.Trace] {
 			warned[r.Trace] = true
-			simulation.WarnNoShortJob(cmd.ErrOrStderr(), &r.Result, f.Workload.Cutoff)
+			simulation.WarnNoShortJob(cmd, &r.Result, f.Workload.Cutoff)
 		}
 		if line := r.AboutOthers(); line != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: %s live on %s: %s\n", r.Policy, r.Trace, line)
+			fmt.Fprintf(cmd.ErrOrStderr(), "pigeon-bench: %s live on %s: %s\n", r.Policy, r.Trace, line)
 		}
 		return nil
 	}); err != nil {

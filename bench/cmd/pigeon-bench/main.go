@@ -6,9 +6,6 @@ package main
 import (
 	"context"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -20,13 +17,7 @@ import (
 func main() {
 	guard.Register() // in a guard of exec tasks it does not return
 	chaosTaskMain()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	// The first signal asks for a clean end; after it the default action is
-	// back, so a second Ctrl-C ends a program that does not come to its end.
-	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	cli.Main(run)
 }
 
 // run is the whole program, so that tests start it in-process. It returns the

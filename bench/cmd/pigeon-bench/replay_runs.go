@@ -104,7 +104,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ag
 		result.NoteOthers(others)
 	}
 	if line := result.AboutOthers(); line != "" && !f.demo {
-		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon: "+line)
+		fmt.Fprintln(s.cmd.ErrOrStderr(), "pigeon-bench: "+line)
 	}
 	if f.spark.master != "" {
 		result.Policy = f.spark.master
@@ -115,7 +115,7 @@ func (s *replayShow) one(run *experiment.Run, w *workload.Workload, k int, a *ag
 	a.Live, s.used = append(a.Live, result), got.Usage
 	short, long := run.Completions(w, got.Outcome)
 	a.LiveTimes[0], a.LiveTimes[1] = append(a.LiveTimes[0], short...), append(a.LiveTimes[1], long...)
-	simulation.WarnNoShortJob(s.cmd.ErrOrStderr(), &result, run.Description.Cutoff)
+	simulation.WarnNoShortJob(s.cmd, &result, run.Description.Cutoff)
 	if s.output == cli.OutputJSON {
 		return result.Partial, cli.WriteJSON(s.cmd.OutOrStdout(), result)
 	}

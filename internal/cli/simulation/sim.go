@@ -181,7 +181,7 @@ func simulateAll(cmd *cobra.Command, runs []experiment.Run, own simFlags, output
 	if err = errors.Join(err, files.Close()); err != nil {
 		return fmt.Errorf("the simulation did not come to its end: %w", err)
 	}
-	WarnNoShortJob(cmd.ErrOrStderr(), &results[0], runs[0].Description.Cutoff)
+	WarnNoShortJob(cmd, &results[0], runs[0].Description.Cutoff)
 	if output == cli.OutputJSON {
 		return nil
 	}

@@ -2,13 +2,13 @@ package simulation
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -95,7 +95,7 @@ func (w *workloadFlags) check() error {
 }
 
 // WarnNoShortJob prints a line about a run in which every job was long.
-func WarnNoShortJob(errs io.Writer, r *measure.Result, cutoff time.Duration) {
+func WarnNoShortJob(cmd *cobra.Command, r *measure.Result, cutoff time.Duration) {
 	if r.Jobs == 0 || r.Long.Jobs < r.Jobs {
 		return
 	}
@@ -106,5 +106,5 @@ func WarnNoShortJob(errs io.Writer, r *measure.Result, cutoff time.Duration) {
 			next = fmt.Sprintf("give --cutoff %v, which is that of gen:%s", g.Cutoff, name)
 		}
 	}
-	fmt.Fprintf(errs, "pigeon: none of the %d jobs of %s is short: the mean task of each is above the cutoff of %v; to tell short jobs from long ones, %s\n", r.Jobs, r.Trace, cutoff, next)
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s: none of the %d jobs of %s is short: the mean task of each is above the cutoff of %v; to tell short jobs from long ones, %s\n", cmd.Root().Name(), r.Jobs, r.Trace, cutoff, next)
 }

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -38,8 +39,27 @@ type Page struct {
 	Outputs      []Output
 }
 
-// Text returns the page, and fails for verbs with -o that it leaves out.
-func (p *Page) Text(t testing.TB, root *cobra.Command) []byte {
+// Check fails where the file is not the page of a program, or writes it.
+func (p *Page) Check(t testing.TB, root *cobra.Command, file string, update bool) {
+	t.Helper()
+	text := p.text(t, root)
+	if update {
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(committed, text) {
+		t.Errorf("%s is not up to date with the types; run 'make json' and see what has changed: keys are a contract", file)
+	}
+}
+
+// text returns the page, and fails for verbs with -o that it leaves out.
+func (p *Page) text(t testing.TB, root *cobra.Command) []byte {
 	t.Helper()
 	folder, err := checkout.Root()
 	if err != nil {

@@ -236,7 +236,10 @@ func (w *Worker) forget(which func(*Entry) bool) {
 func (w *Worker) Withdraw(i, end int) []sched.Probed {
 	list := make([]sched.Probed, 0, end-i)
 	for k, e := range w.queue.All() {
-		if k >= i && k < end {
+		if k >= end {
+			break
+		}
+		if k >= i {
 			list = append(list, e.Probed)
 		}
 	}
