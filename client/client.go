@@ -171,3 +171,10 @@ func (f *Frontend) Identify(ctx context.Context) (api.FrontendIdentity, error) {
 	f.identity, f.asked = identity, true
 	return identity, nil
 }
+
+// name returns the name of the frontend, "" while it is not known.
+func (f *Frontend) name() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.identity.Name
+}

@@ -85,30 +85,25 @@ func (c *Client) submit(ctx context.Context, r *Request, made bool, files map[st
 	return &Job{ID: r.Key, c: c, home: name, at: at}, duplicate && !made, nil
 }
 
-// allowed reports whether the job may be submitted at a frontend: a repetition is the same job
-// where the name is that of the frontend that may have accepted it, and where keys are shared.
-// An unused key may be used anywhere, as long as no frontend may have accepted it.
+// allowed reports whether the job may be submitted at a frontend. An unused key may be used anywhere until
+// a frontend may have accepted the job; from then on, and with a user's key, a repetition is the same job
+// only under one frontend's name, or where keys are shared.
 func (s *submission) allowed(ctx context.Context, f *Frontend) (bool, error) {
 	identity, err := f.Identify(ctx)
 	if err != nil {
 		return false, err
 	}
 	s.c.heard()
+	at, name := s.sent, s.sentName
 	switch {
-	case s.only != "" && identity.Name != s.only:
-		return false, nil
-	case f == s.sent:
+	case s.only != "":
+		at, name = nil, s.only
+	case s.made && s.sent == nil, !s.made && identity.SharedKeys:
 		return true, nil
-	case s.made && s.sent == nil:
-		return true, nil
-	case s.made:
-		return identity.Name != "" && identity.Name == s.sentName, nil
-	case f == s.home || identity.SharedKeys:
-		return true, nil
+	case !s.made:
+		at, name = s.home, s.home.name()
 	}
-	s.home.mu.Lock()
-	defer s.home.mu.Unlock()
-	return s.home.asked && identity.Name != "" && identity.Name == s.home.identity.Name, nil
+	return f == at || identity.Name != "" && identity.Name == name, nil
 }
 
 // submit submits the job at one frontend, whose name it returns.

@@ -14,17 +14,11 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leadership"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/thrift/client"
-	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-const (
-	// askPatience bounds the question to the home of a key.
-	askPatience = 2 * time.Second
-	// leastKeyLifetime is how long a key without a job is kept at least: longer than any
-	// submission takes.
-	leastKeyLifetime = 10 * time.Minute
-)
+// leastKeyLifetime is how long a key without a job is kept at least: longer than any submission
+// takes.
+const leastKeyLifetime = 10 * time.Minute
 
 // keyLifetime returns how long a key is kept after it was written.
 func (c *Config) keyLifetime() time.Duration { return max(c.Retention, leastKeyLifetime) }
@@ -59,7 +53,13 @@ func (f *Frontend) shareKeys(ctx context.Context, servers *jetstore.Store) (lead
 		return nil, err
 	}
 	f.service.keys = keys.New(keys.Options{
-		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store, Ask: homes{leaders, f.life.To}.ask,
+		Self: keys.Home{Frontend: f.cfg.ID, Address: f.Addr()}, Store: store,
+		Address: func(ctx context.Context, h keys.Home) string {
+			if r, _, found, err := leaders.Get(ctx, leaderName(h.Frontend)); err == nil && found && r.Address != "" {
+				return r.Address
+			}
+			return h.Address
+		},
 		Unfinished: func(key string) bool {
 			known, err := f.service.journal.Lookup(sched.NewJobID(f.service.scope, key))
 			return err != nil || known.Live
@@ -75,47 +75,14 @@ func (f *Frontend) renewKeys(ctx context.Context) {
 	}
 }
 
-// homes asks the homes of keys.
-type homes struct {
-	leaders leadership.Store
-	to      func(wire.Ref) client.Security
-}
-
-// ask asks the frontend of that name, at the address of the process that leads it, what it knows
-// of a job.
-func (a homes) ask(ctx context.Context, h keys.Home, job string) (keys.Knowledge, string) {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
-	defer cancel()
-	address := h.Address
-	if r, _, found, err := a.leaders.Get(ctx, leaderName(h.Frontend)); err == nil && found && r.Address != "" {
-		address = r.Address
-	}
-	pool, err := client.New(client.Options{Name: fmt.Sprintf("frontend %q", h.Frontend), Address: address, MaxConns: 1, FailFast: true, Security: a.to(wire.Ref{Role: sched.Distributor, Name: h.Frontend})})
-	if err != nil {
-		return keys.Silent, address
-	}
-	defer func() { _ = pool.Close() }() // it has no error
-	c := wire.NewSchedulerClient(pool)
-	if identity, err := c.Identify(ctx); err != nil || identity.Name != h.Frontend {
-		return keys.Silent, address
-	}
-	_, err = c.Status(ctx, job)
-	if e, refused := errors.AsType[*api.Error](err); refused && e.Problem == api.NotFound {
-		return keys.Ignorant, address
-	} else if err != nil {
-		return keys.Silent, address
-	}
-	return keys.Knows, address
-}
-
 // takeKey makes this frontend the home of the key of a job that it does not know, where keys are
-// those of the whole cluster and the client may ask any frontend. accepted must be called once
-// when the job is known, or was refused. A job that would be refused now leaves no key: the
-// records of keys are in a bucket of the whole cluster, and stay there. A refusal is counted.
-func (srv *schedulerService) takeKey(ctx context.Context, sub *journal.Submission) (accepted func(known bool), taken bool, err error) {
+// those of the whole cluster (shared) and the client may ask any frontend. A job that would be refused
+// now leaves no key: the records of keys are in a bucket of the whole cluster, and stay there. A refusal
+// is counted.
+func (srv *schedulerService) takeKey(ctx context.Context, sub *journal.Submission) (shared bool, err error) {
 	r := &sub.Request
 	if srv.keys == nil || r.Frontend != "" {
-		return func(bool) {}, false, nil
+		return false, nil
 	}
 	type answer struct {
 		reason string
@@ -126,28 +93,22 @@ func (srv *schedulerService) takeKey(ctx context.Context, sub *journal.Submissio
 		return a
 	})
 	if err != nil {
-		return nil, false, err
+		return false, err
 	}
 	if a.err == nil {
-		accepted, err = srv.keys.Take(ctx, r.Key)
+		err = srv.keys.Take(ctx, r.Key)
 	} else {
 		err = srv.keys.Find(ctx, r.Key) // a repetition learns which frontend has the job
 	}
 	switch {
 	case err != nil:
 		srv.submissions.refuse("key", sub)
-		return nil, false, err
+		return false, err
 	case a.err != nil:
 		srv.submissions.refuse(a.reason, sub)
-		return nil, false, a.err
+		return false, a.err
 	}
-	return accepted, true, nil
-}
-
-// accepting reports whether a job may become known at any moment. A caller asks this before it
-// looks up the job.
-func (srv *schedulerService) accepting(job string) bool {
-	return srv.keys != nil && srv.keys.Accepting(job)
+	return true, nil
 }
 
 // unknown returns the error for a job that this frontend does not have: where it is, if that is

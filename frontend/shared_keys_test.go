@@ -11,8 +11,8 @@ import (
 )
 
 // A key is the same job at every frontend whose journal is replicated: another one names the
-// frontend that has it, wherever that name is served, and a client follows. A key without a job
-// is taken over, and one whose home does not answer is refused until it does.
+// frontend that has it, wherever that name is served, and a client follows. A key leads to its home
+// also while nobody serves that.
 func TestKeysAreTheClusters(t *testing.T) {
 	t.Parallel()
 	w := newShared(t)
@@ -23,7 +23,7 @@ func TestKeysAreTheClusters(t *testing.T) {
 	w.submit(f, sleeps("mine", 1, 0))
 	elsewhere := func(err error, at *frontOf) {
 		t.Helper()
-		if e := refusal(t, err); e.Problem != api.NotFound || e.Address != at.Addr() || !strings.Contains(e.What, at.cfg.ID) {
+		if e := refusal(t, err); e.Problem != api.NotReady || e.Address != at.Addr() || !strings.Contains(e.What, at.cfg.ID) {
 			t.Errorf("%v, at %q", e, e.Address)
 		}
 	}

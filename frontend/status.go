@@ -35,15 +35,11 @@ func (o *owner) summary(id sched.JobID) jobSummary {
 // lookUp returns the summary of a job, from memory or from the journal.
 func (srv *schedulerService) lookUp(ctx context.Context, tried, name string) (jobSummary, error) {
 	id := sched.NewJobID(srv.scope, name)
-	accepting := srv.accepting(name)
 	s, err := ask(ctx, srv, fmt.Sprintf("%s job %q", tried, name), func(o *owner) jobSummary { return o.summary(id) })
 	if err == nil && !s.known {
 		if s.former, err = srv.former(ctx, id, name); err == nil {
 			s.status = s.former.Status
 		}
-	}
-	if err != nil && accepting {
-		err = &api.Error{Problem: api.NotReady, What: "it is being accepted", Subject: fmt.Sprintf("job %q", name), Tried: tried + " it at frontend " + srv.cfg.ID, Next: "try again", RetryAfter: 100 * time.Millisecond}
 	}
 	return s, err
 }

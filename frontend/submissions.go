@@ -51,23 +51,23 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 		err       error
 	}
 	done := make(chan answer, 1)
-	accepted := func(bool) {}
 	if given && !known.Live {
-		if accepted, sub.Shared, err = srv.takeKey(ctx, sub); err != nil {
+		if sub.Shared, err = srv.takeKey(ctx, sub); err != nil {
 			files.Release()
 			return "", false, err
 		}
 	}
 	if err := srv.mailbox.Post(func() {
 		srv.submissions.accept(sub, files, func(duplicate bool, err error) {
-			accepted(err == nil)
+			if err == nil && sub.Shared {
+				srv.keys.Hold(r.Key)
+			}
 			if duplicate || err != nil {
 				files.Release()
 			}
 			done <- answer{duplicate, err}
 		})
 	}); err != nil {
-		accepted(false)
 		files.Release()
 		return "", false, srv.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}

@@ -11,17 +11,37 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // MaxBytes bounds the bucket, to some half a million keys.
 const MaxBytes = 128 << 20
 
+// Home is the frontend that may accept a job under a key.
+type Home struct {
+	// Frontend is its name. An earlier version, which took over keys whose home did not know the
+	// job, has it under another name: it leaves alone what it cannot read.
+	Frontend string `json:"home"`
+	Address  string `json:"address"` // where it served when it wrote this
+}
+
+// ErrConflict is returned by a [Store] that refused a write because the newest revision is not
+// the one that the write named.
+var ErrConflict = errors.New("the home of the key was changed meanwhile")
+
+// Store keeps the homes of keys. A write that returned another error than ErrConflict may have
+// been carried out, or be carried out later.
+type Store interface {
+	// Get returns the home of a key, and revision 0 when it has none.
+	Get(ctx context.Context, key string) (h Home, revision uint64, err error)
+	// Put replaces the home if after is its newest revision, and creates it if after is 0 and
+	// there is none.
+	Put(ctx context.Context, key string, h Home, after uint64) error
+}
+
 // bucket is the store in JetStream.
 type bucket struct {
 	kv       jetstream.KeyValue
-	servers  *jetstore.Store
 	lifetime time.Duration
 }
 
@@ -32,7 +52,7 @@ func Open(ctx context.Context, servers *jetstore.Store, lifetime time.Duration) 
 	if err != nil {
 		return nil, err
 	}
-	return bucket{kv, servers, lifetime}, nil
+	return bucket{kv, lifetime}, nil
 }
 
 // name returns the name of a key in the bucket, where fewer characters are allowed than in
@@ -43,37 +63,49 @@ func name(key string) string {
 }
 
 // Get implements [Store].
-func (b bucket) Get(ctx context.Context, key string) (h Home, revision uint64, found bool, err error) {
+func (b bucket) Get(ctx context.Context, key string) (Home, uint64, error) {
 	e, err := b.kv.Get(ctx, name(key))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return h, 0, false, nil
+		return Home{}, 0, nil
 	}
 	if err != nil {
-		return h, 0, false, err
+		return Home{}, 0, err
 	}
-	if err := json.Unmarshal(e.Value(), &h); err != nil {
-		return h, 0, false, fmt.Errorf("the key %s of the bucket %s: %w", e.Key(), e.Bucket(), err)
+	h, err := decode(e.Value())
+	if err != nil {
+		return Home{}, 0, fmt.Errorf("the key %s of the bucket %s: %w", e.Key(), e.Bucket(), err)
 	}
-	return h, e.Revision(), true, nil
+	return h, e.Revision(), nil
+}
+
+func decode(value []byte) (Home, error) {
+	var record struct {
+		Home
+		Former string `json:"frontend"` // the name, of an earlier version
+	}
+	err := json.Unmarshal(value, &record)
+	if record.Frontend == "" {
+		record.Frontend = record.Former
+	}
+	return record.Home, err
 }
 
 // Put implements [Store].
-func (b bucket) Put(ctx context.Context, key string, h Home, after uint64) (revision uint64, err error) {
+func (b bucket) Put(ctx context.Context, key string, h Home, after uint64) error {
 	value, err := json.Marshal(h)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if after == 0 {
-		revision, err = b.kv.Create(ctx, name(key), value)
+		_, err = b.kv.Create(ctx, name(key), value)
 	} else {
-		revision, err = b.kv.Update(ctx, name(key), value, after)
+		_, err = b.kv.Update(ctx, name(key), value, after)
 	}
 	switch {
 	case jetstore.IsConflict(err):
-		return 0, fmt.Errorf("%w: %w", ErrConflict, err)
+		return fmt.Errorf("%w: %w", ErrConflict, err)
 	case jetstore.OutOfSpace(err):
-		return 0, &api.Error{Problem: api.Busy, Subject: "bucket " + b.kv.Bucket(), What: fmt.Sprintf("there is no room for another key (%v; its limit is %d bytes)", err, int64(MaxBytes)),
-			Tried: "accepting a job under an idempotency key; nothing was accepted", Next: fmt.Sprintf("submit jobs without a key of your own, or wait: a key is kept for %v after its job has ended", b.lifetime), RetryAfter: time.Minute}
+		return bucketFull(b.kv.Bucket(), b.lifetime, err)
 	}
-	return revision, err
+	return err
 }

@@ -65,7 +65,7 @@ func newWorld(t *rapid.T, n int) *world {
 }
 
 func (f *frontend) start() {
-	f.keeper = New(Options{Self: Home{Frontend: f.name, Address: f.name + ":1"}, Store: bucketOf{}, Ask: ask})
+	f.keeper = New(Options{Self: Home{Frontend: f.name, Address: f.name + ":1"}, Store: bucketOf{}, Address: func(_ context.Context, h Home) string { return h.Address }})
 }
 
 // begin begins a submission, which stops before its first step.
@@ -104,8 +104,7 @@ func (s *submission) submit(k *Keeper) {
 		s.answer = nil
 		return
 	}
-	accepted, err := k.Take(context.WithValue(context.Background(), caller{}, s), theKey)
-	if err != nil {
+	if err := k.Take(context.WithValue(context.Background(), caller{}, s), theKey); err != nil {
 		s.answer = err
 		return
 	}
@@ -114,7 +113,6 @@ func (s *submission) submit(k *Keeper) {
 		runtime.Goexit()
 	}
 	s.at.journal, s.answer = true, nil
-	accepted(true)
 }
 
 // caller is the key under which a context has the submission.
@@ -122,45 +120,21 @@ type caller struct{}
 
 func from(ctx context.Context) *submission { return ctx.Value(caller{}).(*submission) }
 
-// ask asks a frontend as others do: whether it is accepting the job first, then whether it has it.
-func ask(ctx context.Context, h Home, _ string) (Knowledge, string) {
-	s := from(ctx)
-	s.step()
-	var f *frontend
-	for _, other := range s.at.w.frontends {
-		if other.name == h.Frontend {
-			f = other
-		}
-	}
-	if f.keeper == nil {
-		return Silent, h.Address
-	}
-	asked := f.keeper
-	accepting := asked.Accepting(theKey)
-	s.step()
-	switch {
-	case f.keeper != asked:
-		return Silent, h.Address // it died before it answered
-	case accepting:
-		return Silent, h.Address
-	case f.journal:
-		return Knows, h.Address
-	}
-	return Ignorant, h.Address
-}
-
 // bucketOf is the bucket of the world in which a submission is made.
 type bucketOf struct{}
 
-func (bucketOf) Get(ctx context.Context, _ string) (Home, uint64, bool, error) {
+func (bucketOf) Get(ctx context.Context, _ string) (Home, uint64, error) {
 	w := from(ctx).at.w
 	if from(ctx).step() == fails {
-		return Home{}, 0, false, errors.New("no answer")
+		return Home{}, 0, errors.New("no answer")
 	}
-	return w.home, w.revision, w.exists, nil
+	if !w.exists {
+		return Home{}, 0, nil
+	}
+	return w.home, w.revision, nil
 }
 
-func (bucketOf) Put(ctx context.Context, _ string, h Home, after uint64) (uint64, error) {
+func (bucketOf) Put(ctx context.Context, _ string, h Home, after uint64) error {
 	w := from(ctx).at.w
 	write := func() error {
 		if w.exists && after != w.revision || !w.exists && after != 0 {
@@ -176,10 +150,9 @@ func (bucketOf) Put(ctx context.Context, _ string, h Home, after uint64) (uint64
 		runtime.Goexit()
 	case fails:
 		w.late = append(w.late, func() { _ = write() })
-		return 0, errors.New("no answer")
+		return errors.New("no answer")
 	}
-	err := write()
-	return w.revision, err
+	return write()
 }
 
 // goOn lets a submission that has stopped continue.
@@ -230,7 +203,7 @@ func (w *world) homes() (n int) {
 }
 
 // A key is one job, whichever frontends it is submitted to and whenever they die; and when all run
-// again, each of them accepts it, has it, or names the frontend that has it.
+// again, each of them accepts it, has it, or names its home.
 func TestAKeyIsOneJob(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t, rapid.IntRange(2, 3).Draw(t, "frontends"))
@@ -268,7 +241,7 @@ func TestAKeyIsOneJob(t *testing.T) {
 			s := w.begin(f)
 			w.finish(s)
 			e, refused := errors.AsType[*api.Error](s.answer)
-			if s.answer != nil && (!refused || e.Problem != api.NotFound || e.Address == "") || s.answer == nil && !f.journal {
+			if s.answer != nil && (!refused || e.Problem != api.NotReady || e.Address == "") || s.answer == nil && !f.journal {
 				t.Fatalf("submitted at %s when all run: %v", f.name, s.answer)
 			}
 		}
