@@ -2,12 +2,15 @@ package frontend_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -41,10 +44,10 @@ func TestKeyAgainAfterALostAcceptance(t *testing.T) {
 	saved, ran := w.saved(f), t.TempDir()
 	job := func() *api.Request { return script("key", `echo $PIGEON_ATTEMPT > "$1/$$"; sleep 0.3`, ran) }
 	w.submit(f, job())
-	w.awaitFiles(ran, 1)
+	w.awaitContents(ran, 1)
 	f = w.crash(f, saved)
 	w.done(f, w.submit(f, job()))
-	w.awaitFiles(ran, 2)
+	w.awaitContents(ran, 2)
 	if got := contents(t, ran); !got["1"] || !got["10001"] || len(got) != 2 {
 		t.Errorf("attempts ran as %v, want 1 and 10001", got)
 	}
@@ -70,11 +73,11 @@ func TestKeyAgainAfterALostJournal(t *testing.T) {
 	}
 	for lost := range 3 {
 		w.submit(f, job("exec sleep 3600")) // one of its tasks runs and one is queued
-		w.awaitFiles(ran, lost+1)
+		w.awaitContents(ran, lost+1)
 		f = w.crash(f, t.TempDir())
 	}
 	w.done(f, w.submit(f, job("true")))
-	w.awaitFiles(ran, 5)
+	w.awaitContents(ran, 5)
 	if got := contents(t, ran); !got["1"] || len(got) != 1 {
 		t.Errorf("attempts ran as %v, want 1 of each", got)
 	}
@@ -83,7 +86,24 @@ func TestKeyAgainAfterALostJournal(t *testing.T) {
 	}
 }
 
-// contents returns the trimmed contents of the files of a folder.
+// awaitContents waits until n files of a folder have been written: a shell creates a file first, and its
+// attempt may be killed before it writes.
+func (w *world) awaitContents(folder string, n int) {
+	w.t.Helper()
+	daemontest.Await(w.t, fmt.Sprint("written files: ", n), func() bool {
+		list, err := os.ReadDir(folder)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		written := slices.DeleteFunc(list, func(e os.DirEntry) bool {
+			info, err := e.Info()
+			return err != nil || info.Size() == 0
+		})
+		return len(written) >= n
+	})
+}
+
+// contents returns the trimmed contents of the written files of a folder.
 func contents(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -96,7 +116,9 @@ func contents(t *testing.T, folder string) map[string]bool {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found[strings.TrimSpace(string(data))] = true
+		if len(data) > 0 {
+			found[strings.TrimSpace(string(data))] = true
+		}
 	}
 	return found
 }

@@ -19,7 +19,8 @@ import (
 
 // TestHistoryVerb: jobs of several frontends are summed up, listed and exported.
 func TestHistoryVerb(t *testing.T) {
-	b, _ := runDev(t, "--nodes", "1", "--groups", "1", "--frontends", "2", "--slots", "2")
+	b, _ := runDev(t, "--policy", "pigeon", // where a declared class stays
+		"--nodes", "1", "--groups", "1", "--frontends", "2", "--slots", "2")
 	defer b.stop()
 	if code, out, errs := program(t, "history"); code != cli.ExitDone || out != "" || !strings.Contains(errs, "no such job has ended") {
 		t.Errorf("before the first job: %d, %q, %s", code, out, errs)

@@ -22,7 +22,8 @@ import (
 
 // TestJobs is the life of jobs as their user sees it, on one cluster.
 func TestJobs(t *testing.T) {
-	_, line := runDev(t, "--frontends", "2", "--groups", "1", "--nodes", "2", "--slots", "2")
+	_, line := runDev(t, "--policy", "pigeon", // where a declared class stays
+		"--frontends", "2", "--groups", "1", "--nodes", "2", "--slots", "2")
 	t.Run("output", testOutput)
 	t.Run("environment", testEnvFile)
 	t.Run("run", testRun)

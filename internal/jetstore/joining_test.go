@@ -53,11 +53,14 @@ func TestAServerThatStops(t *testing.T) {
 }
 
 // A server whose disk is full has switched JetStream off. A daemon that reaches the cluster through it
-// starts all the same: the two others have all that is kept.
+// starts all the same: the two others have all that was kept before.
 func TestAServerWithoutJetStream(t *testing.T) {
 	t.Parallel()
 	c := natsservertest.Start(t, 3)
 	const full = 1
+	earlier := options(t, c.URL())
+	earlier.Replicas = 3
+	open(t, earlier)
 	if err := c.Servers[full].Server().DisableJetStream(); err != nil {
 		t.Fatal(err)
 	}
