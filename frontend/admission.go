@@ -19,27 +19,28 @@ type admission struct {
 	maxTasks int
 	maxBytes int64
 	jobs     *jobs.Table
+	held     *quotas.Table
 	dispatch *dispatch.Dispatcher
 }
 
 // admit returns an error if a job would exceed a limit, and the limit's name.
 func (a *admission) admit(sub *journal.Submission) (limit string, err error) {
-	switch n, more := a.dispatch.Owed().Tasks+a.jobs.HeldTasks(), len(sub.Request.Tasks); {
+	switch n, more := a.dispatch.Owed().Tasks+a.jobs.Apart().Tasks, len(sub.Request.Tasks); {
 	case more > a.maxTasks:
 		return "max_tasks", a.never(sub, fmt.Sprintf("it has %d tasks, and this frontend holds %d at most (max_tasks)", more, a.maxTasks), "max_tasks")
 	case n+more > a.maxTasks:
 		return "max_tasks", a.busy(sub, fmt.Sprintf("%d tasks are unfinished and %d more would pass the limit of %d (max_tasks)", n, more, a.maxTasks), "max_tasks")
 	}
-	switch held, more := a.jobs.HeldBytes(), sub.Bytes; {
+	switch held, more := a.held.HeldBytes(), sub.Bytes; {
 	case more > a.maxBytes:
 		return "max_bytes", a.never(sub, fmt.Sprintf("it needs %d bytes, and this frontend holds %d at most for all unfinished jobs (max_bytes)", more, a.maxBytes), "max_bytes")
 	case held+more > a.maxBytes:
-		return "max_bytes", a.busy(sub, fmt.Sprintf("unfinished jobs hold %d bytes and %d more would pass the limit of %d (max_bytes); %s", held, more, a.maxBytes, a.jobs.HoldsMost()), "max_bytes")
+		return "max_bytes", a.busy(sub, fmt.Sprintf("unfinished jobs hold %d bytes and %d more would pass the limit of %d (max_bytes); %s", held, more, a.maxBytes, a.held.HoldsMost()), "max_bytes")
 	}
 	if limit, err := a.admitUser(sub); err != nil {
 		return limit, err
 	}
-	if e := a.jobs.Quotas().Check(sub.Request.Owner, len(sub.Request.Tasks), sub.Bytes); e != nil {
+	if e := a.held.Check(sub.Request.Owner, len(sub.Request.Tasks), sub.Bytes); e != nil {
 		return "quota", a.overQuota(sub, e)
 	}
 	return "", nil
@@ -55,7 +56,7 @@ func (a *admission) admitUser(sub *journal.Submission) (limit string, err error)
 		return "", nil
 	}
 	who, tasks, most := sub.Request.Submitter, len(sub.Request.Tasks), a.maxTasks/userPart
-	heldBytes, heldTasks := a.jobs.HeldBy(who)
+	heldBytes, heldTasks := a.held.HeldBy(who)
 	if heldTasks+tasks > most {
 		return "max_tasks", a.ofUser(sub, tasks > most, fmt.Sprintf("the unfinished jobs of %s have %d tasks and %d more would pass the limit of %d for one user (half of max_tasks)", who, heldTasks, tasks, most), "max_tasks")
 	}

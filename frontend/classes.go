@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/classes"
@@ -36,8 +37,8 @@ type learnedFile struct {
 	log     *slog.Logger
 }
 
-// newLearner makes the learner, which knows nothing yet, and its files.
-func (f *Frontend) newLearner(clock runloop.Clock) *classes.Learner {
+// newLearning makes the learner, which knows nothing yet, and its files.
+func (f *Frontend) newLearning(clock runloop.Clock) *learning {
 	l := classes.New(classes.Settings{Cutoff: sched.Time(f.cfg.Cutoff), Default: f.cfg.defaultClass(), Declared: f.cfg.Classes == declared})
 	works := learnedFile{
 		what: "what was learned of the classes of jobs", without: "jobs that declare no class are learned anew",
@@ -50,7 +51,7 @@ func (f *Frontend) newLearner(clock runloop.Clock) *classes.Learner {
 	overruns.encode = func() []byte { return l.SaveOverruns(clock.Now()) }
 	overruns.decode = func(saved []byte) error { return l.LoadOverruns(clock.Now(), saved) }
 	f.learned = []*learnedFile{&works, &overruns}
-	return l
+	return &learning{Learner: l, clock: clock, jobs: map[*jobs.Job]lesson{}}
 }
 
 // load reads what an earlier process saved. A file that cannot be read is put aside and
@@ -72,15 +73,15 @@ func (c *learnedFile) load() {
 	c.log.Error(c.what+" is lost", "error", c.fault(err, "reading it", next))
 }
 
-// learning is what a learner knows after so many changes.
-type learning struct {
+// snapshot is what a learner knows after so many changes.
+type snapshot struct {
 	changes uint64
 	bytes   []byte // nil when it is saved already
 }
 
 // unsaved returns what is to be saved. It belongs to the owner goroutine.
-func (c *learnedFile) unsaved() learning {
-	l := learning{changes: c.changes()}
+func (c *learnedFile) unsaved() snapshot {
+	l := snapshot{changes: c.changes()}
 	if l.changes != c.saved {
 		l.bytes = c.encode()
 	}
@@ -89,7 +90,7 @@ func (c *learnedFile) unsaved() learning {
 
 // save writes what is to be saved in place of what was saved before. It must not be called
 // while unsaved is.
-func (c *learnedFile) save(l learning) {
+func (c *learnedFile) save(l snapshot) {
 	if l.bytes == nil {
 		return
 	}

@@ -15,14 +15,15 @@
 //
 //	frontend     services and their callers; assembles the rest (frontend.go, owner.go)
 //	dispatch     the core, and its links to masters, nodes and other frontends
-//	jobs         the table of jobs: status, history, traces
+//	jobs         the table of jobs: state and status, and who observes it
+//	attempts     where, when and how the attempts at tasks ran
 //	after        jobs that start after others
 //	quotas       what each owner has unfinished here, and its limits
 //	staging      the files that are sent with jobs
 //	outbox       effects that wait for the disk
 //	journal      what is on the disk
 //	keys         idempotency keys that hold for the whole cluster
-//	usage        what ended jobs have used, for "pigeon history"
+//	usage        what jobs have used, for "pigeon history"
 //	events       the newest events, for "pigeon events"
 //	listeners    messages to applications
 //	application  applications that bring their own executors; their grants are jobs

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend"
-	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -155,7 +155,7 @@ func TestEventsOfLosses(t *testing.T) {
 		k.awaitGot(sched.Tasks, i+1)
 		k.send(f, uint64(i)+1, sched.Message{Kind: sched.AttemptLost, Job: f.JobID("job"), Attempt: int32(i) + 1, Node: node, Reason: "it was silent"}) //nolint:gosec // a few
 	}
-	if e := awaitEvent(t, f, api.EventTaskFailed, "job"); e.Reason != jobs.ReasonNodesLost || e.Attempt != len(nodes) || e.Severity != api.SeverityError || !strings.Contains(e.Message, "task 0 was lost with 3 nodes within 600 s, a, b and c") {
+	if e := awaitEvent(t, f, api.EventTaskFailed, "job"); e.Reason != events.ReasonNodesLost || e.Attempt != len(nodes) || e.Severity != api.SeverityError || !strings.Contains(e.Message, "task 0 was lost with 3 nodes within 600 s, a, b and c") {
 		t.Errorf("%+v", e)
 	}
 	awaitEvent(t, f, api.EventJobFailed, "job")

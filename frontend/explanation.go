@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pigeon-sched/pigeon/frontend/attempts"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -127,7 +128,7 @@ func (srv *schedulerService) explainFormer(former *journal.Ended) *api.Explanati
 	if owner := jobs.OwnerSentence(s); owner != "" {
 		e.Why = append(e.Why, owner)
 	}
-	if jobs.ExplainFormer(former, e) != nil {
+	if attempts.ExplainFormer(former, e) != nil {
 		e.Why = append(e.Why, "Some of what the journal keeps of its tasks cannot be read.")
 	}
 	return e
@@ -158,18 +159,17 @@ func (o *owner) reasons(id sched.JobID) reasons {
 		return reasons{gone: true}
 	}
 	e := &api.Explanation{Groups: []api.GroupShare{}}
-	e.Trace = j.TraceID()
+	e.Trace = o.traces.ID(j)
 	if sentence := j.ClassSentence(); sentence != "" {
 		e.Why, e.ClassReason = append(e.Why, sentence), j.Submission.Why
 	}
-	why, tasks := o.dispatch.Explain(id, jobs.ExplainedTasks)
+	var why []string
+	why, e.Tasks = o.dispatch.Explain(id, attempts.Explained)
 	e.Why = append(e.Why, why...)
-	j.AddLaunchTimes(tasks)
-	e.Tasks = append(tasks, o.jobs.EndedTasks(j, jobs.ExplainedTasks-len(tasks))...)
-	e.Completed = o.jobs.CompletedTasks(j, jobs.ExplainedTasks)
+	o.attempts.Explain(j, e)
 	r := reasons{Explanation: e, class: j.Class(), here: len(why) > 0, ended: j.Status.State.Ended()}
 	if r.ended {
-		r.failed = j.FailedSet()
+		r.failed = o.attempts.FailedSet(j)
 	}
 	return r
 }

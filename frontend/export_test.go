@@ -136,7 +136,7 @@ func (f *Frontend) Ignored(t testing.TB) float64 {
 
 // HeldBytes returns how many bytes the unfinished jobs hold, as the limit counts them.
 func (f *Frontend) HeldBytes() int64 {
-	return peek(f, func(o *owner) int64 { return o.jobs.HeldBytes() })
+	return peek(f, func(o *owner) int64 { return o.held.HeldBytes() })
 }
 
 // Metric returns a value of a metric by its name and the value of its label, and whether

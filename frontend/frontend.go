@@ -9,12 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/frontend/after"
+	"github.com/pigeon-sched/pigeon/frontend/attempts"
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
+	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -101,7 +103,6 @@ func (f *Frontend) assemble() error {
 	f.metrics.watchListeners(f.listeners.Stats)
 	f.waiting = daemon.NewByteLimit("inbox_bytes", f.cfg.InboxBytes)
 	f.metrics.watchWaiting(f.waiting.Refused)
-	o.listeners = f.listeners
 	policy, params, err := f.cfg.Configure(0)
 	if err != nil {
 		return err
@@ -152,20 +153,48 @@ func (f *Frontend) closed() func() error {
 	return f.standby.closed
 }
 
-// newJobs makes the table of jobs.
-func (f *Frontend) newJobs(clock runloop.Clock) (err error) {
-	o := jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Metrics: f.metrics.jobs, Learner: f.newLearner(clock), Log: f.log, Usage: f.history, Publish: f.events.Publish}
-	if o.Tracing, err = f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics); err != nil {
+// newJobs makes the table of jobs and the features that follow what happens to them.
+func (f *Frontend) newJobs(clock runloop.Clock) error {
+	o := f.owner
+	tracing, err := f.life.Tracing(telemetry.Options{Service: "pigeon-frontend", Instance: f.cfg.ID, Endpoint: f.cfg.OTLP, Ratio: f.cfg.TraceRatio}, f.metrics.Metrics)
+	if err != nil {
 		return err
 	}
-	if f.cfg.History != "" {
-		if o.History, err = jobs.OpenHistory(f.cfg.History, f.cfg.ID); err != nil {
-			return err
-		}
-		f.life.OnClose(o.History.Close)
+	o.traces, o.attempts, o.held, o.learning = newTraces(tracing, f.log), attempts.New(f.log), quotas.New(), f.newLearning(clock)
+	o.taskEnds.Listeners, f.metrics.jobs.owner = f.listeners, o
+	observers, err := f.observers()
+	if err != nil {
+		return err
 	}
-	f.owner.jobs = jobs.New(o)
+	o.jobs = jobs.New(jobs.Options{Retention: f.cfg.Retention, MaxEnded: f.cfg.MaxEnded, Clock: clock, Observers: observers})
 	return nil
+}
+
+// observers returns all features that follow what happens to jobs, in the order in which they are
+// told. One more needs a line here, and no change of package jobs.
+func (f *Frontend) observers() ([]jobs.Observer, error) {
+	o := f.owner
+	list := []jobs.Observer{
+		o.traces,
+		f.metrics.jobs,
+		o.attempts,
+		o.held,
+		o.learning,
+		usage.NewJobs(f.history, o.attempts),
+		events.NewJobs(f.events),
+		&o.taskEnds,
+		heldJobs{o},
+		stagedFiles{o},
+	}
+	if f.cfg.History == "" {
+		return list, nil
+	}
+	h, err := openTaskHistory(f.cfg.History, f.cfg.ID)
+	if err != nil {
+		return nil, err
+	}
+	f.life.OnClose(h.Close)
+	return append(list, h), nil
 }
 
 // newDispatcher makes the core and its dispatcher, whose attempts have the numbers of this
@@ -223,9 +252,9 @@ func (f *Frontend) resume(r *replica.Store) error {
 		return err
 	}
 	f.service.submissions = &submissions{
-		admission: admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, dispatch: o.dispatch},
+		admission: admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, held: o.held, dispatch: o.dispatch},
 		scope:     o.scope, firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
-		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, staging: o.staging, hold: o.hold,
+		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, staging: o.staging, learning: o.learning, hold: o.hold,
 	}
 	o.grants = &grants{scope: o.scope, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded, uses: map[sched.JobID]*use{}}
 	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
@@ -235,7 +264,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken()}
 	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)
-	o.scheduler = f.process.Scheduler
+	o.taskEnds.Scheduler = f.process.Scheduler
 	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
 	o.inventories = &inventories{jobs: o.jobs, dispatch: o.dispatch, digests: map[string]digest{}}
 	if err := o.dispatch.Open(f.process); err != nil {

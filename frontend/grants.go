@@ -8,6 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -102,7 +103,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:
-		j.GrantEnded()
+		g.jobs.GrantEnded(j)
 		if m.Outcome != sched.Killed { // a killed grant was cancelled by the service
 			g.taskEnded(j.Grant.App, j.Grant.Level, j.Grant.Key, m.Outcome != sched.Done)
 		}
@@ -132,5 +133,5 @@ func (g *grants) reported(it *wire.Item) {
 		return
 	}
 	u.counted[id] = true
-	g.used(u.app, u.owner, u.class, jobs.Occupied(it), it.Msg.Outcome == sched.Done)
+	g.used(u.app, u.owner, u.class, usage.Occupied(it), it.Msg.Outcome == sched.Done)
 }

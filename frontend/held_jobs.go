@@ -70,6 +70,16 @@ func (o *owner) hold(j *jobs.Job, until others) {
 	}
 }
 
+// heldJobs observes the ends of jobs, for which others are held.
+type heldJobs struct{ owner *owner }
+
+// Observe applies them.
+func (h heldJobs) Observe(c jobs.Change) {
+	if c.Kind == jobs.Ended {
+		h.owner.othersEnded(c.Job.ID, c.Job.Status.State)
+	}
+}
+
 // othersEnded applies the end of a job to those that are held for it.
 func (o *owner) othersEnded(id sched.JobID, s api.State) {
 	for _, step := range o.after.Ended(id, s) {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -20,7 +19,7 @@ func (f *Frontend) newHistory() {
 	f.history = usage.New(usage.Options{
 		Path: filepath.Join(f.cfg.Data, "history"), Frontend: f.cfg.ID, Retention: f.cfg.HistoryRetention, Limit: f.cfg.HistoryLimit, Log: f.log,
 		Refill: func(most int, add func(*api.JobUsage)) error {
-			return f.service.journal.LastEnded(most, func(e *journal.Ended, _ time.Duration) { add(jobs.UsageOf(&e.Status, &e.Usage)) })
+			return f.service.journal.LastEnded(most, func(e *journal.Ended, _ time.Duration) { add(usage.Of(&e.Status, &e.Usage)) })
 		},
 	})
 	if old := filepath.Join(f.cfg.Data, "history.db"); exists(old) {

@@ -54,7 +54,7 @@ func (s *inventories) answer(v *wire.Inventory) (r wire.InventoryReply) {
 			if !s.jobs.Wants(id) {
 				r.Unwanted = append(r.Unwanted, id)
 			} else {
-				s.jobs.At(s.jobs.Get(id.Job), v.Node)
+				s.jobs.AtNode(s.jobs.Get(id.Job), v.Node)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/attempts"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -74,10 +74,10 @@ func (o *owner) ran(id sched.JobID, task, attempt int) ran {
 	}
 	r := ran{tasks: j.Status.Tasks, app: j.App(), submitter: j.Status.Submitter, state: j.Status.State, former: j.Former()}
 	if task >= 0 && task < r.tasks {
-		if r.node, r.ended = o.jobs.Reporter(j, task); !r.ended && r.node == "" {
+		if r.node, r.ended = o.attempts.Reporter(j, task); !r.ended && r.node == "" {
 			r.node = o.dispatch.BoundTo(id, int32(task)) //nolint:gosec // below the number of tasks
 		}
-		if node := o.jobs.RanEarlier(j, task, attempt); node != "" {
+		if node := o.attempts.RanEarlier(j, task, attempt); node != "" {
 			r.node = node
 		}
 	}
@@ -139,7 +139,7 @@ func (srv *schedulerService) ranBefore(id sched.JobID, r *wire.LogRequest, at ra
 		return at, err
 	}
 	e := known.Ended
-	node, _ := jobs.NodeOf(e, r.Task, r.Attempt) // when it cannot be read, no node is known
+	node, _ := attempts.NodeOf(e, r.Task, r.Attempt) // when it cannot be read, no node is known
 	return ran{
 		tasks: e.Status.Tasks, app: e.Status.App, node: node, submitter: e.Status.Submitter, state: e.Status.State, former: true,
 		ended: e.Status.State != api.StateCancelled || len(e.Results) == 0, // without them, nothing is known of its tasks

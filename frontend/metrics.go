@@ -4,7 +4,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
-	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
@@ -18,7 +17,7 @@ import (
 // be read from anywhere.
 type metrics struct {
 	*telemetry.Metrics
-	jobs     *jobs.Metrics
+	jobs     *jobMetrics
 	dispatch *dispatch.Metrics
 	refused  []prometheus.Counter // by refusalReasons
 	reports  prometheus.Counter
@@ -37,7 +36,7 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := telemetry.NewMetrics("frontend")
 	return &metrics{
-		Metrics: m, jobs: jobs.NewMetrics(m), dispatch: dispatch.NewMetrics(m),
+		Metrics: m, jobs: newJobMetrics(m), dispatch: dispatch.NewMetrics(m),
 		refused:  m.Counters("jobs_refused_total", "Submissions refused, by reason: a request that is not valid, a limit, the key of another job, a journal that accepts nothing.", "reason", refusalReasons...),
 		reports:  m.Counter("reports_total", "Results received, first and repeated."),
 		byThrift: m.Counter("reports_by_thrift_total", "Results that came over Thrift because no acknowledgement had come."),

@@ -5,11 +5,14 @@ import (
 	"sync/atomic"
 
 	"github.com/pigeon-sched/pigeon/frontend/after"
+	"github.com/pigeon-sched/pigeon/frontend/attempts"
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/listeners"
 	"github.com/pigeon-sched/pigeon/frontend/outbox"
+	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/frontend/staging"
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -25,15 +28,18 @@ type owner struct {
 	scope       sched.JobScope // of the ids of its jobs, set before the journal is read
 	log         *slog.Logger
 	jobs        *jobs.Table
+	traces      *traces
+	attempts    *attempts.Table
+	held        *quotas.Table // by unfinished jobs
+	learning    *learning
+	taskEnds    listeners.TaskEnds
 	after       *after.Table // of the jobs that start after others
 	dispatch    *dispatch.Dispatcher
 	outbox      outbox.Outbox[effects]
 	grants      *grants
 	inventories *inventories // nil while the journal is being read
 	acker       *acker
-	listeners   *listeners.Listeners
 	fail        func(error) // ends the daemon
-	scheduler   string      // where this frontend serves applications
 	report      *wire.Item  // being stepped, nil for none
 	secrets     *launchsecret.Jobs
 	staging     *staging.Keeper // files that are sent with jobs
@@ -81,10 +87,11 @@ type coreJobs struct {
 
 var _ dispatch.Jobs = coreJobs{}
 
-// Payloads adds to what the table has the key of the job for a master, and the secret of the
-// attempt for the node of a task that this frontend launches itself.
+// Payloads adds to what the table has the trace of the job, its key for a master, and the secret of
+// the attempt for the node of a task that this frontend launches itself.
 func (c coreJobs) Payloads(m *sched.Message, count int32) wire.Extra {
 	x := c.Table.Payloads(m, count)
+	x.Trace = api.Trace(c.owner.traces.Carrier(c.Get(m.Job)))
 	switch m.Kind {
 	case sched.Tasks:
 		x.ReportKey = c.owner.secrets.Key(m.Job)
@@ -92,6 +99,12 @@ func (c coreJobs) Payloads(m *sched.Message, count int32) wire.Extra {
 		x.Secret = c.owner.secrets.Secret(m.AttemptID())
 	}
 	return x
+}
+
+// Launching also returns the trace context of the attempt.
+func (c coreJobs) Launching(m *sched.Message, at wire.Ref) api.Trace {
+	c.Table.Launching(m, at)
+	return api.Trace(c.owner.traces.Carrier(c.Get(m.Job)))
 }
 
 // Persist applies a record of the core and adds it to the outbox.
@@ -117,7 +130,7 @@ func (o *owner) handle(batch []func()) {
 	o.dispatch.Flush()
 	o.grants.removeEnded()
 	o.outbox.Commit()
-	o.jobs.Flush(o.dispatch.Owed())
+	o.jobs.EndBatch()
 }
 
 // release carries out the effects of a batch whose records are on the disk. If they
@@ -137,22 +150,5 @@ func (o *owner) release(e *effects, err error) {
 	for _, j := range e.free {
 		o.free(j)
 	}
-	for _, j := range e.EndedJobs() {
-		o.othersEnded(j.ID, j.Status.State)
-		o.staging.Ended(j.ID)
-	}
 	o.acker.acknowledge(e.acks)
-	for _, end := range e.TaskEnds {
-		o.listeners.SendEnd(end.App, endMessage(end, o.scheduler))
-	}
-}
-
-// endMessage returns the message about the end of a task of a built-in backend.
-func endMessage(end jobs.TaskEnd, scheduler string) listeners.Message {
-	m := listeners.Message{Task: end.Task}
-	m.Task.Scheduler = scheduler
-	if end.Failed {
-		m.Status = 1
-	}
-	return m
 }

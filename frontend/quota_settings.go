@@ -55,7 +55,7 @@ func (o *owner) setQuotas(q owners.Quotas) {
 	o.quotas.set = q
 	users := q.ByUser()
 	o.users.Store(&users)
-	o.jobs.Quotas().Set(q)
+	o.held.Set(q)
 }
 
 // Shares returns how the groups' slots are shared between owners, and this frontend's quotas,
@@ -63,7 +63,7 @@ func (o *owner) setQuotas(q owners.Quotas) {
 func (srv *schedulerService) Shares(ctx context.Context) (api.OwnerShares, error) {
 	quotas, err := ask(ctx, srv, "listing quotas", func(o *owner) api.OwnerQuotas {
 		return api.OwnerQuotas{
-			Frontend: srv.cfg.ID, DefaultTasks: o.quotas.set.DefaultTasks, DefaultBytes: o.quotas.set.DefaultBytes, Quotas: o.jobs.Quotas().States(),
+			Frontend: srv.cfg.ID, DefaultTasks: o.quotas.set.DefaultTasks, DefaultBytes: o.quotas.set.DefaultBytes, Quotas: o.held.States(),
 			Problem: o.quotas.problem.Text, ProblemSince: o.quotas.problem.Since(),
 		}
 	})

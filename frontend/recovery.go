@@ -48,9 +48,7 @@ func (f *Frontend) restore(found *journal.Job) error {
 // their outputs found, as before the restart.
 func (f *Frontend) restoreEnded(j *journal.Journal) error {
 	err := j.LastEnded(jobs.KeepEnded, func(e *journal.Ended, ago time.Duration) {
-		if err := f.owner.jobs.RestoreEnded(e, ago); err != nil {
-			f.log.Warn("the nodes of an ended job are not known any more", "job", e.Status.Job, "error", err)
-		}
+		f.owner.jobs.RestoreEnded(e, ago)
 	})
 	f.owner.jobs.EndRestore()
 	return err

@@ -4,8 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/staging"
-	"github.com/pigeon-sched/pigeon/frontend/staging/objects"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -21,7 +21,7 @@ func (f *Frontend) openStaging() (err error) {
 	o := f.owner
 	c := staging.Config{Frontend: f.cfg.ID, Folder: filepath.Join(f.cfg.Data, stagedFolder), JobBytes: f.cfg.StageJobBytes, Bytes: f.cfg.StageBytes, Log: f.log}
 	if f.standby != nil {
-		c.Replica = objects.New(f.standby.servers, f.cfg.Cluster, f.cfg.ID)
+		c.Replica = staging.NewObjects(f.standby.servers, f.cfg.Cluster, f.cfg.ID)
 	}
 	if o.staging, err = staging.New(c); err != nil {
 		return err
@@ -30,6 +30,16 @@ func (f *Frontend) openStaging() (err error) {
 	f.service.staging, f.applications.staged = o.staging, o.staging
 	f.life.OnClose(o.staging.Close)
 	return nil
+}
+
+// stagedFiles observes the ends of jobs, whose staged files are not needed any more.
+type stagedFiles struct{ owner *owner }
+
+// Observe forgets them.
+func (s stagedFiles) Observe(c jobs.Change) {
+	if c.Kind == jobs.Ended {
+		s.owner.staging.Ended(c.Job.ID)
+	}
 }
 
 // StageFiles announces the files of a job, which belong to who sends them.

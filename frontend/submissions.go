@@ -140,6 +140,7 @@ type submissions struct {
 	post         func(do func()) error
 	fail         func(error) // ends the daemon
 	staging      *staging.Keeper
+	learning     *learning
 	// hold holds a job until others have ended.
 	hold func(j *jobs.Job, until others)
 }
@@ -217,7 +218,7 @@ func (s *submissions) accept(sub *journal.Submission, files *staging.Hold, answe
 		return
 	}
 	sub.Attempt = journaledAttempt(s.firstAttempt)
-	s.jobs.Classify(sub)
+	s.learning.Classify(sub)
 	j := s.jobs.Start(sub)
 	j.WaitAccepted(func(err error) { answer(false, err) })
 	err = s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
@@ -228,6 +229,7 @@ func (s *submissions) accept(sub *journal.Submission, files *staging.Hold, answe
 	})
 	if err != nil {
 		answer(false, err)
+		s.jobs.Refused(j)
 		s.refuse("journal", sub)
 		return
 	}

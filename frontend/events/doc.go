@@ -7,4 +7,7 @@
 // number states where a reader is. A reader is not known between two of its calls: it names the
 // event after which it continues, and learns how many it has missed. A publisher never waits for a
 // reader.
+//
+// Jobs observes the jobs of the frontend; what happens to members and submissions is published by
+// Members and Refusals.
 package events

@@ -21,15 +21,7 @@ func (j *Job) ClassSentence() string {
 
 // Class returns the class of a job now: masters may have found out that it is another one than
 // it was submitted as.
-func (j *Job) Class() sched.Class {
-	switch {
-	case j.turn.happened:
-		return j.turn.to
-	case j.Submission != nil:
-		return j.Submission.Class
-	}
-	return sched.Short
-}
+func (j *Job) Class() sched.Class { return j.class }
 
 // OwnerSentence returns for whom a job runs and with which priority, "" when neither was
 // said.
@@ -65,61 +57,6 @@ func EndSentence(s *api.Status) string {
 	}
 }
 
-// EndedTasks returns the failed tasks of a job, those that ran when it was cancelled, and the attempts that
-// were followed by others, at most most of them.
-func (t *records) EndedTasks(j *Job, most int) []api.TaskStatus {
-	tasks := t.FailedTasks(j, most)
-	tasks = append(tasks, t.StoppedTasks(j, most-len(tasks))...)
-	return append(tasks, t.EarlierAttempts(j, most-len(tasks))...)
-}
-
-// FailedTasks returns the failed tasks of a job, at most most of them.
-func (t *records) FailedTasks(j *Job, most int) (tasks []api.TaskStatus) {
-	for i := range j.reports {
-		if r := &j.reports[i]; r.failed() && len(tasks) < most {
-			tasks = append(tasks, t.taskStatus(j, i, api.StateFailed))
-		}
-	}
-	return tasks
-}
-
-// FailedSet returns the numbers of the tasks of an ended job that failed, "" where not all of them are
-// known, or fit an array.
-func (j *Job) FailedSet() string {
-	var failed []int
-	for i := range j.reports {
-		if j.reports[i].failed() {
-			failed = append(failed, i)
-		}
-	}
-	if len(failed) != j.Status.Failed {
-		return "" // the journal has kept the first ones
-	}
-	set, err := api.Array{}.Subset(failed)
-	if err != nil {
-		return ""
-	}
-	return set.Indices
-}
-
-// CompletedTasks returns the tasks of a job that completed and of which it is known when they
-// ran, at most most of them.
-func (t *records) CompletedTasks(j *Job, most int) (tasks []api.TaskStatus) {
-	j.timed(most, func(task int, _ *taskReport) {
-		tasks = append(tasks, t.taskStatus(j, task, api.StateCompleted))
-	})
-	return tasks
-}
-
-// taskStatus returns the state of a task that has ended.
-func (t *records) taskStatus(j *Job, task int, state api.State) api.TaskStatus {
-	r := &j.reports[task]
-	return api.TaskStatus{
-		Task: task, Attempt: int(r.attempt), State: string(state), Node: t.nodes.name(r.node), Seconds: r.elapsed.Seconds(), Started: r.began.unix(j),
-		Exit: int(r.exit), Code: r.code.String(),
-	}
-}
-
 // App returns the application whose backends the tasks of an unfinished job need, ""
 // for the built-in ones.
 func (j *Job) App() string {
@@ -127,11 +64,4 @@ func (j *Job) App() string {
 		return ""
 	}
 	return Needs(&j.Submission.Request)
-}
-
-// Reporter returns the node that reported the result of a task, or the end of a task whose job was
-// cancelled, "" when no node did. ended is false while there is no result.
-func (t *records) Reporter(j *Job, task int) (node string, ended bool) {
-	r := &j.reports[task]
-	return t.nodes.name(r.node), r.ended()
 }

@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
-	"github.com/pigeon-sched/pigeon/frontend/quotas"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Job is what a frontend keeps of a job beside the core's ledger. Its fields belong to
-// the owner goroutine.
+// Job is the state of a job, beside the core's ledger. Its fields belong to the owner goroutine.
 type Job struct {
 	ID         sched.JobID
 	Submission *journal.Submission // nil once the job has ended
@@ -24,31 +22,20 @@ type Job struct {
 	Grant      *Grant              // of an application's level; nil for a job that was submitted
 	Durable    bool                // its acceptance is on the disk
 	Ended      bool                // its end is on the disk
-	restored   bool                // from the journal
-	former     bool                // it had ended when this process began
-	held       bool                // it starts after others, and the core does not know it
-	begun      bool                // an event has said that its first task is at a node
-	named      bool                // some of its tasks have names other than their numbers
+	Arrived    sched.Time          // at the frontend, for completion times
+	Due        sched.Time          // when its tasks began to wait: on its arrival, or when it was released
+	Final      *api.Status         // its final status, from when its end is decided
 
-	arrived     sched.Time  // at the frontend, for completion times
-	due         sched.Time  // when its tasks began to wait: on its arrival, or when it was released
-	final       *api.Status // its final status, from when its end is decided
+	restored    bool // from the journal, and not ended yet
+	former      bool // it had ended when this process began
+	held        bool // it starts after others, and the core does not know it
+	named       bool // some of its tasks have names other than their numbers
+	class       sched.Class
+	tasks       []task // nil once the job has ended
+	fingerprint string // of its request; "" for none
 	endedAt     time.Time
 	waiting     []chan api.Status // receive the status when it has ended
 	accepting   []func(error)     // called when its acceptance is on the disk
-	reports     []taskReport      // by task, of accepted results
-	bytes       int64             // counted in held
-	holder      string            // likewise; "" when it is not counted
-	quota       *quotas.Holding   // what is counted of it for its owner
-	fingerprint string            // the fingerprint of its request; "" for none
-	trace       jobTrace
-	turn        turn
-	run         classes.Run // what is learned from it
-	earlier     []earlier   // attempts that were followed by others
-	usage       journal.Usage
-	setbacks    int           // attempts and tasks that failed, were lost or given back, as far as events count them
-	keptStopped int           // records of the journal about its tasks that were stopped
-	inVain      map[vain]bool // attempts whose time is in usage.Lost; nil for none
 
 	older, newer *Job // among the jobs that were submitted
 }
@@ -57,34 +44,15 @@ type Job struct {
 // job is not journaled, because the application resends its levels after a failure.
 type Grant struct{ App, Level, Key string }
 
-// taskReport is what is kept of a task: its last attempt and its accepted result.
-type taskReport struct {
-	node    uint32 // index of the node that reported the result, or the end of a cancelled job's task, +1; 0 for none yet
-	attempt int32  // that was accepted, or that counts now; 0: the job's first
-	exit    int16  // status of a process; 0 also after a restart of the frontend
-	outcome sched.Outcome
-	code    code      // of a failure; 0 also after a restart of the frontend
-	began   startTime // of the attempt that counts; while it runs, known where this frontend launched it
-	elapsed time.Duration
-}
-
-// ended reports whether there is a result.
-func (r *taskReport) ended() bool { return r.outcome != sched.Unfinished }
-
-func (r *taskReport) failed() bool { return r.outcome == sched.Failed }
-
-// jobTrace is the span of the whole job; end is nil when it is not sampled.
-type jobTrace struct {
-	own     api.Trace           // with which a later process resumes the job's span
-	carrier api.Trace           // of the tasks
-	began   time.Time           // in this process
-	retries map[int32]time.Time // by task: when it got its last attempt, for tasks that have had several
-	end     func(*api.Status)
+// task is the state of a task: whether it has an accepted result, and of which attempt.
+type task struct {
+	attempt int32 // that was accepted, or that counts now; 0: the job's first
+	ended   bool
 }
 
 func newJob(sub *journal.Submission) *Job {
 	return &Job{
-		ID: sub.Job, Submission: sub, fingerprint: sub.Fingerprint, named: haveNames(sub.Request.Tasks), reports: make([]taskReport, len(sub.Request.Tasks)),
+		ID: sub.Job, Submission: sub, class: sub.Class, fingerprint: sub.Fingerprint, named: haveNames(sub.Request.Tasks), tasks: make([]task, len(sub.Request.Tasks)),
 		Status: api.Status{
 			Job: sub.Request.Key, App: shownApp(sub.Request.App), State: api.StateQueued, Class: sub.Class.String(),
 			Tasks: len(sub.Request.Tasks), Attempts: len(sub.Request.Tasks), Submitted: unixSeconds(time.Unix(0, sub.Submitted)),
@@ -97,6 +65,7 @@ func newJob(sub *journal.Submission) *Job {
 // and clients in other languages cannot read a list in which one text is not UTF-8.
 func shownApp(app string) string { return strings.ToValidUTF8(app, "\ufffd") }
 
+// unixSeconds returns an instant as a status has it.
 func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
 // Former reports whether the job had ended before this process began.
@@ -221,17 +190,26 @@ func haveNames(tasks []api.Task) bool {
 
 // Attempt returns the attempt of a task that counts, while the job has not ended.
 func (j *Job) Attempt(task int32) int32 {
-	return cmp.Or(j.reports[task].attempt, j.firstAttempt())
+	return cmp.Or(j.tasks[task].attempt, j.firstAttempt())
 }
 
 // firstAttempt returns the number of the first attempts of the job's tasks.
 func (j *Job) firstAttempt() int32 { return max(j.Submission.Attempt, 1) }
 
-// newAttempts applies a NewAttempt message, of one task or of a range.
-func (j *Job) newAttempts(m *sched.Message) {
-	count := max(m.Count, 1)
-	j.Status.Attempts += int(count)
-	for task := m.First; task < m.First+count; task++ {
-		j.reports[task].attempt, j.reports[task].began = m.Attempt, unknownStart
+// TaskEnded reports whether a task has a result.
+func (j *Job) TaskEnded(task int32) bool { return j.tasks == nil || j.tasks[task].ended }
+
+// estimate returns the estimate of a task's duration that the core receives, 0 for none. The
+// declared estimate of an overruled job does not count.
+func estimate(sub *journal.Submission) sched.Time {
+	if sub.Origin == classes.Overruled {
+		return sched.Time(sub.Estimate)
 	}
+	return sched.Time(cmp.Or(sub.Estimate, sub.Request.Mean()))
+}
+
+// undeclared returns the mark of a job whose class is unknown.
+func undeclared(sub *journal.Submission) sched.Marks {
+	v := classes.Verdict{Class: sub.Class, Origin: sub.Origin}
+	return v.Marks()
 }

@@ -20,7 +20,7 @@ type endedJobs struct {
 
 func (e *endedJobs) add(j *Job) {
 	e.list = append(e.list, j)
-	e.tasks += len(j.reports)
+	e.tasks += j.Status.Tasks
 }
 
 // due reports whether the oldest job should be forgotten.
@@ -32,7 +32,7 @@ func (e *endedJobs) pop() *Job {
 	j := e.list[0]
 	e.list[0] = nil
 	e.list = e.list[1:]
-	e.tasks -= len(j.reports)
+	e.tasks -= j.Status.Tasks
 	return j
 }
 
@@ -41,9 +41,9 @@ func (t *Table) forget() {
 	for t.ended.due(t.opts.Retention, t.opts.MaxEnded) {
 		j := t.ended.pop()
 		t.order.remove(j)
-		t.nodes.forget(j)
 		if t.jobs[j.ID] == j { // and no later job under its key
 			delete(t.jobs, j.ID)
 		}
+		t.observe(Change{Kind: Forgotten, Job: j})
 	}
 }

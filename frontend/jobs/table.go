@@ -1,16 +1,11 @@
 package jobs
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
-	"github.com/pigeon-sched/pigeon/frontend/quotas"
-	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -19,13 +14,7 @@ type Options struct {
 	Retention time.Duration // of ended jobs
 	MaxEnded  int           // of them, at most; 0: what memory is kept for
 	Clock     runloop.Clock
-	Tracing   *telemetry.Tracing
-	Metrics   *Metrics
-	Learner   *classes.Learner // nil: one that knows nothing
-	History   *History         // nil when none is written
-	Log       *slog.Logger     // nil discards
-	Usage     Usage            // nil when nobody wants it
-	Publish   func(api.Event)  // is told what happens to jobs, once it is on the disk; nil: nobody is
+	Observers []Observer // told in this order
 }
 
 // Table holds the jobs of a frontend: the unfinished ones and those that ended recently.
@@ -35,62 +24,64 @@ type Options struct {
 //	        (its submission is                             (its end is          (in the
 //	        being written)                                 being written)       journal for longer)
 type Table struct {
-	records
+	opts  Options
 	jobs  map[sched.JobID]*Job
 	ended endedJobs
-	held  held
 	order order
-
-	traced []*Job // that ended before this process began, until all are restored
+	apart sched.Owed // sums over the held jobs, which the core does not know
 
 	restored int // jobs of the journal that have not ended
+
+	record  journal.Record // being applied
+	batch   uint64         // of the owner goroutine, counted from 1
+	applied *wire.Item     // the report whose record came last
 }
 
 // New returns an empty table.
-func New(o Options) *Table {
-	if o.Learner == nil {
-		o.Learner = classes.New(classes.Settings{})
-	}
-	return &Table{records: records{opts: o, spans: spans{o.Tracing}, nodes: newNodeNames()}, jobs: map[sched.JobID]*Job{}, held: held{holders: map[string]*holding{}, submitters: map[string]*holding{}, quotas: quotas.New()}}
-}
+func New(o Options) *Table { return &Table{opts: o, jobs: map[sched.JobID]*Job{}, batch: 1} }
 
-// Start returns a job for a submission and begins its trace. The submission is changed to
-// contain the trace context, so that the journal keeps it.
+// Start returns a job for a submission that is about to be journaled. Add or Refused follows.
 func (t *Table) Start(sub *journal.Submission) *Job {
 	j := newJob(sub)
-	t.begin(j)
-	t.spans.began(j)
+	t.observe(Change{Kind: Submitted, Job: j})
 	return j
 }
 
+// Refused is called when the journal does not take the submission of a job.
+func (t *Table) Refused(j *Job) { t.observe(Change{Kind: Forgotten, Job: j}) }
+
 // Add enters a job that is about to be stepped into the core.
 func (t *Table) Add(j *Job) {
+	j.Arrived = t.opts.Clock.Now()
+	j.Due = j.Arrived
+	t.enter(j, Change{Kind: Added, Job: j})
+}
+
+// enter enters a job that was submitted.
+func (t *Table) enter(j *Job, c Change) { //nolint:gocritic // a copy costs no allocation
 	t.jobs[j.ID] = j
-	t.held.add(j)
 	t.order.add(j)
-	j.arrived = t.opts.Clock.Now()
-	j.due = j.arrived
-	t.opts.Metrics.accept(j)
+	t.observe(c)
 }
 
 // AddGrant enters a job of an application's level.
 func (t *Table) AddGrant(sub *journal.Submission, g *Grant) *Job {
 	j := newJob(sub)
-	j.Grant, j.Durable, j.arrived = g, true, t.opts.Clock.Now()
-	j.due = j.arrived
+	j.Grant, j.Durable, j.Arrived = g, true, t.opts.Clock.Now()
+	j.Due = j.Arrived
 	t.jobs[j.ID] = j
-	t.held.add(j)
+	t.observe(Change{Kind: Granted, Job: j})
 	return j
 }
+
+// GrantEnded is called when a task of a job of grants has ended.
+func (t *Table) GrantEnded(j *Job) { t.observe(Change{Kind: GrantEnded, Job: j}) }
 
 // Accepted is called when the acceptance of a job is on the disk, or could not be
 // written.
 func (t *Table) Accepted(j *Job, err error) {
-	if j.Durable = err == nil; j.Durable && t.opts.History != nil {
-		t.opts.History.add(lifeEvent{at: j.arrived, job: j.Status.Job, task: -1, event: "submitted"})
-	}
-	if j.Durable {
-		t.publishAccepted(j)
+	if j.Durable = err == nil; j.Durable {
+		t.observe(Change{Kind: Accepted, Job: j})
 	}
 	for _, answer := range j.accepting {
 		answer(err)
@@ -112,7 +103,7 @@ func (t *Table) Known(id sched.JobID) *Job {
 // live copy only the last attempt is wanted.
 func (t *Table) Wants(id sched.AttemptID) bool {
 	j := t.jobs[id.Job]
-	if j == nil || j.final != nil || id.Task < 0 || int(id.Task) >= len(j.reports) || j.reports[id.Task].ended() {
+	if j == nil || j.Final != nil || id.Task < 0 || int(id.Task) >= len(j.tasks) || j.tasks[id.Task].ended {
 		return false
 	}
 	if j.Submission != nil && j.Submission.Request.MaxDisconnect > 0 {
@@ -127,9 +118,8 @@ func (t *Table) Restored() int { return t.restored }
 // Remove removes a job of an application's level.
 func (t *Table) Remove(id sched.JobID) {
 	if j := t.jobs[id]; j != nil {
-		t.held.remove(j)
-		t.nodes.forget(j)
 		delete(t.jobs, id)
+		t.observe(Change{Kind: Forgotten, Job: j})
 	}
 }
 
@@ -145,14 +135,10 @@ func (t *Table) All() []*Job {
 	return list
 }
 
-// Flush flushes the history, and exports the sums over the unfinished jobs.
-func (t *Table) Flush(owed sched.Owed) {
-	t.opts.History.flush()
-	owed.Jobs += t.apart.Jobs
-	owed.Tasks += t.apart.Tasks
-	t.opts.Metrics.owed(owed, t.held.bytes)
-	t.opts.Metrics.apart.Store(int64(t.apart.Jobs))
-	t.opts.Metrics.works.Store(int64(t.opts.Learner.Works()))
+// EndBatch is called when the owner goroutine has handled a batch.
+func (t *Table) EndBatch() {
+	t.batch++
+	t.observe(Change{Kind: BatchEnded})
 }
 
 // Name returns the user's name of a job.
@@ -164,14 +150,14 @@ func (t *Table) Name(id sched.JobID) string {
 }
 
 // Payloads returns the payloads of count tasks of a message, from its First on, with
-// their job's name, user and trace.
+// their job's name and user.
 func (t *Table) Payloads(m *sched.Message, count int32) (x wire.Extra) {
 	j := t.jobs[m.Job]
 	if j == nil || j.Submission == nil {
 		return x
 	}
 	r := &j.Submission.Request
-	x.JobName, x.Trace = j.Status.Job, j.trace.carrier
+	x.JobName = j.Status.Job
 	x.User, x.UserGroup, x.UserPriority = r.User, r.UserGroup, r.Priority
 	x.MaxDisconnect = r.MaxDisconnect
 	x.Payloads, x.TaskIDs = j.payloads(m.First, count)
@@ -186,15 +172,14 @@ func (t *Table) Owner(id sched.JobID) (owner string, priority int32) {
 	return "", 0
 }
 
-// Launching records the stage before a launch at a worker without a master, and returns
-// the trace context of the attempt.
-func (t *Table) Launching(m *sched.Message, at wire.Ref) api.Trace {
-	j := t.jobs[m.Job]
-	if j == nil || j.Submission == nil {
-		return api.Trace{}
+// Launching is called before a launch at a worker without a master.
+func (t *Table) Launching(m *sched.Message, at wire.Ref) {
+	if j := t.jobs[m.Job]; j != nil && j.Submission != nil {
+		t.observe(Change{Kind: Launching, Job: j, Launch: m, At: at})
 	}
-	t.spans.bound(j, m, at)
-	t.At(j, at.Name)
-	j.launched(m)
-	return j.trace.carrier
+}
+
+// AtNode is called when a node is known to have a task of the job.
+func (t *Table) AtNode(j *Job, node string) {
+	t.observe(Change{Kind: AtNode, Job: j, At: wire.Ref{Role: sched.Worker, Name: node}})
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -22,7 +23,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	} {
 		table := New(Options{Retention: time.Hour})
 		for i := range c.jobs {
-			j := &Job{ID: sched.JobID{Lo: uint64(i)}, reports: make([]taskReport, c.tasks), endedAt: time.Now().Add(-c.age)} //nolint:gosec // few
+			j := &Job{ID: sched.JobID{Lo: uint64(i)}, Status: api.Status{Tasks: c.tasks}, endedAt: time.Now().Add(-c.age)} //nolint:gosec // few
 			table.jobs[j.ID] = j
 			table.ended.add(j)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -21,6 +22,9 @@ type Table struct {
 
 	described map[[2]string]string // the holders of a quota, by owner and unit, as of asOf
 	asOf      time.Time
+
+	jobs map[*jobs.Job]*Holding // that have not ended
+	held held
 }
 
 // use is what an owner has, with all owners below it.
@@ -38,7 +42,9 @@ type amount struct {
 }
 
 // New returns a table without quotas.
-func New() *Table { return &Table{used: map[string]*use{}} }
+func New() *Table {
+	return &Table{used: map[string]*use{}, jobs: map[*jobs.Job]*Holding{}, held: held{holders: map[string]*holding{}, submitters: map[string]*holding{}}}
+}
 
 // Set replaces the quotas. What is held above a new quota stays, and nothing is accepted
 // until it is below.
@@ -55,11 +61,14 @@ type Holding struct {
 	table *Table
 	owner string
 	amount
+
+	holder, submitter string // of a job that is observed, and all that it holds
+	all               amount
 }
 
 // Add counts a job of an owner. Release undoes it.
 func (t *Table) Add(owner string, tasks int, bytes int64) *Holding {
-	h := &Holding{t, owner, amount{tasks, bytes}}
+	h := &Holding{table: t, owner: owner, amount: amount{tasks, bytes}}
 	t.change(owner, h.amount, 1)
 	return h
 }

@@ -1,9 +1,9 @@
-package staging
+package staging_test
 
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { natsservertest.Main(m) }

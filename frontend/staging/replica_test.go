@@ -17,7 +17,7 @@ import (
 )
 
 // fakeReplica is contents in memory. It stands for servers on other machines, which may hang or
-// refuse (package objects is tested with real ones).
+// refuse (Objects is tested with real ones).
 type fakeReplica struct {
 	mu       sync.Mutex
 	contents map[string]string

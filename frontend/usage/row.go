@@ -35,7 +35,7 @@ const (
 	tasks = iota
 	completed
 	failed
-	attempts
+	attempted
 	again
 	slot
 	lost
@@ -119,7 +119,7 @@ func (r *row) usage() api.JobUsage {
 	return api.JobUsage{
 		Job: string(r.job), Name: string(r.text[name]), Owner: string(r.text[owner]), Submitter: string(r.text[submitter]), App: string(r.text[app]),
 		Class: string(r.text[class]), State: api.State(r.text[state]), Reason: string(r.text[reason]), Submitted: seconds(r.submitted), Ended: seconds(r.ended),
-		Tasks: int(n[tasks]), Completed: int(n[completed]), Failed: int(n[failed]), Attempts: int(n[attempts]), Again: int(n[again]),
+		Tasks: int(n[tasks]), Completed: int(n[completed]), Failed: int(n[failed]), Attempts: int(n[attempted]), Again: int(n[again]),
 		SlotSeconds: seconds(n[slot]), LostSeconds: seconds(n[lost]), Started: r.started(), Wait: seconds(max(n[wait], 0)), LongestWait: seconds(n[longest]),
 	}
 }

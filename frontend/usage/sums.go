@@ -31,7 +31,7 @@ func (t *total) add(r *row) {
 	case api.StateCancelled:
 		t.Cancelled++
 	}
-	t.Tasks, t.FailedTasks, t.Attempts, t.Again = t.Tasks+n[tasks], t.FailedTasks+n[failed], t.Attempts+n[attempts], t.Again+n[again]
+	t.Tasks, t.FailedTasks, t.Attempts, t.Again = t.Tasks+n[tasks], t.FailedTasks+n[failed], t.Attempts+n[attempted], t.Again+n[again]
 	t.slot, t.lost = t.slot+n[slot], t.lost+n[lost]
 	if r.started() {
 		t.Started++

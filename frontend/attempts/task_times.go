@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"encoding/binary"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -21,41 +22,38 @@ import (
 // These are the attempts that an explanation shows, at most a kilobyte for a job of any size. In
 // memory the times are fields of each task's report. Numbers are encoded as in results.
 
-// ExplainedTasks bounds the tasks that an explanation lists.
-const ExplainedTasks = 100
-
 // timed calls visit with the completed tasks of a job of which it is known when they ran, at
 // most most of them, in their order.
-func (j *Job) timed(most int, visit func(task int, r *taskReport)) {
-	for i := range j.reports {
-		if r := &j.reports[i]; most > 0 && r.outcome == sched.Done && r.began != unknownStart {
+func (a *attempts) timed(most int, visit func(task int, r *attempt)) {
+	for i := range a.tasks {
+		if r := &a.tasks[i]; most > 0 && r.outcome == sched.Done && r.began != unknownStart {
 			visit(i, r)
 			most--
 		}
 	}
 }
 
-// taskTimes returns what is kept, nil when no time is known.
-func (j *Job) taskTimes() []byte {
+// times returns what is kept, nil when no time is known.
+func (a *attempts) times() []byte {
 	var completed, failed, before []byte
 	counts, last := [3]uint64{}, 0
-	j.timed(ExplainedTasks, func(task int, r *taskReport) {
+	a.timed(Explained, func(task int, r *attempt) {
 		counts[0]++
-		for _, n := range [...]uint64{uint64(task - last), uint64(r.attempt), uint64(r.began), uint64(max(r.elapsed, 0).Microseconds())} { //nolint:gosec // not negative
+		for _, n := range [...]uint64{uint64(task - last), uint64(r.number), uint64(r.began), uint64(max(r.elapsed, 0).Microseconds())} { //nolint:gosec // not negative
 			completed = binary.AppendUvarint(completed, n)
 		}
 		last = task
 	})
 	known := counts[0] > 0
-	if len(j.reports) <= resultTasks {
-		for i := range j.reports {
-			if r := &j.reports[i]; r.failed() && counts[1] < resultFailures {
+	if len(a.tasks) <= resultTasks {
+		for i := range a.tasks {
+			if r := &a.tasks[i]; r.failed() && counts[1] < resultFailures {
 				counts[1]++
 				failed, known = binary.AppendUvarint(failed, uint64(r.began)), known || r.began != unknownStart
 			}
 		}
 	}
-	for _, e := range j.earlier[max(0, len(j.earlier)-keptEarlier):] {
+	for _, e := range a.earlier[max(0, len(a.earlier)-keptEarlier):] {
 		counts[2]++
 		before, known = binary.AppendUvarint(before, uint64(e.began)), known || e.began != unknownStart
 	}
@@ -69,35 +67,35 @@ func (j *Job) taskTimes() []byte {
 
 var errTimes = errors.New("what the journal kept of when its tasks ran cannot be read")
 
-// restoreTaskTimes applies what was kept. It follows restoreResults and
+// restoreTimes applies what was kept. It follows restoreResults and
 // restoreEarlierAttempts, whose attempts it is of. After an error nothing is known.
-func (j *Job) restoreTaskTimes(kept []byte) error {
-	if len(j.reports) == 0 {
+func (a *attempts) restoreTimes(kept []byte) error {
+	if len(a.tasks) == 0 {
 		return errTimes
 	}
 	r := resultReader{in: kept}
-	completed := map[int]taskReport{}
+	completed := map[int]attempt{}
 	task := uint64(0)
-	for range r.number(ExplainedTasks) {
-		task += r.number(uint64(len(j.reports)-1) - task)                                                                                                                     //nolint:gosec // at least one, and task is below
-		completed[int(task)] = taskReport{attempt: int32(r.number(math.MaxInt32)), began: r.start(), elapsed: time.Duration(r.number(math.MaxInt64/1000)) * time.Microsecond} //nolint:gosec // bounded
+	for range r.number(Explained) {
+		task += r.number(uint64(len(a.tasks)-1) - task)                                                                                                                   //nolint:gosec // at least one, and task is below
+		completed[int(task)] = attempt{number: int32(r.number(math.MaxInt32)), began: r.start(), elapsed: time.Duration(r.number(math.MaxInt64/1000)) * time.Microsecond} //nolint:gosec // bounded
 	}
 	failed := r.starts(resultFailures)
 	before := r.starts(keptEarlier)
-	if r.bad || len(r.in) > 0 || len(before) != len(j.earlier) {
+	if r.bad || len(r.in) > 0 || len(before) != len(a.earlier) {
 		return errTimes
 	}
 	for task, c := range completed { // each of its own
-		at := &j.reports[task]
-		at.attempt, at.began, at.elapsed = c.attempt, c.began, c.elapsed
+		at := &a.tasks[task]
+		at.number, at.began, at.elapsed = c.number, c.began, c.elapsed
 	}
-	for i := range j.reports {
-		if len(failed) > 0 && j.reports[i].failed() {
-			j.reports[i].began, failed = failed[0], failed[1:]
+	for i := range a.tasks {
+		if len(failed) > 0 && a.tasks[i].failed() {
+			a.tasks[i].began, failed = failed[0], failed[1:]
 		}
 	}
 	for i := range before {
-		j.earlier[i].began = before[i]
+		a.earlier[i].began = before[i]
 	}
 	return nil
 }
@@ -115,19 +113,19 @@ func (r *resultReader) starts(most uint64) []startTime {
 
 // launched records that an attempt is launched now at a worker that has asked for it, which is
 // when it begins. Its report, which has the time by the clock of its node, replaces that.
-func (j *Job) launched(m *sched.Message) {
-	if r := &j.reports[m.First]; !r.ended() {
-		r.began = startTimeOf(j, time.Now())
+func (a *attempts) launched(i int32) {
+	if task := &a.tasks[i]; !task.ended() {
+		task.began = a.startTime(time.Now())
 	}
 }
 
-// AddLaunchTimes adds to tasks that this frontend launched, and that run, when they began.
-func (j *Job) AddLaunchTimes(tasks []api.TaskStatus) {
-	now := unixSeconds(time.Now())
+// addLaunchTimes adds to tasks that this frontend launched, and that run, when they began.
+func (a *attempts) addLaunchTimes(j *jobs.Job, tasks []api.TaskStatus) {
+	now := float64(time.Now().UnixNano()) / 1e9
 	for i := range tasks {
 		t := &tasks[i]
-		if r := &j.reports[t.Task]; !r.ended() && r.began != unknownStart && t.Attempt == int(j.Attempt(int32(t.Task))) { //nolint:gosec // a task of the job
-			t.Started = r.began.unix(j)
+		if task := &a.tasks[t.Task]; !task.ended() && task.began != unknownStart && t.Attempt == int(j.Attempt(int32(t.Task))) { //nolint:gosec // a task of the job
+			t.Started = task.began.unix(a)
 			t.Seconds = max(0, now-t.Started)
 		}
 	}

@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"reflect"
@@ -11,19 +11,20 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
+	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
 // drawTimes returns a job that has ended, of whose attempts it is known or not when they ran.
-func drawTimes(t *rapid.T, table *Table) *Job {
+func drawTimes(t *rapid.T, table *Table) *attempts {
 	j := drawResults(t, table)
-	j.Status.Submitted = 1e9
+	j.submitted = 1e9
 	start := rapid.Custom(func(t *rapid.T) startTime {
 		return startTime(rapid.OneOf(rapid.Just(uint32(0)), rapid.Uint32()).Draw(t, "start"))
 	})
-	for i := range j.reports {
-		r := &j.reports[i]
+	for i := range j.tasks {
+		r := &j.tasks[i]
 		if r.began = start.Draw(t, "began"); !r.failed() {
-			r.attempt, r.elapsed = rapid.Int32Min(0).Draw(t, "attempt"), time.Duration(rapid.Int64Range(0, 1e6).Draw(t, "elapsed"))*time.Microsecond
+			r.number, r.elapsed = rapid.Int32Min(0).Draw(t, "attempt"), time.Duration(rapid.Int64Range(0, 1e6).Draw(t, "elapsed"))*time.Microsecond
 		}
 	}
 	for range rapid.IntRange(0, 30).Draw(t, "earlier") {
@@ -33,29 +34,26 @@ func drawTimes(t *rapid.T, table *Table) *Job {
 }
 
 // endedRecord is what the journal keeps of a job.
-func endedRecord(table *Table, j *Job) *journal.Ended {
-	return &journal.Ended{Results: table.results(j), Earlier: table.earlierAttempts(j), Times: j.taskTimes()}
+func endedRecord(table *Table, j *attempts) *journal.Ended {
+	return &journal.Ended{Status: api.Status{Submitted: 1e9, Tasks: len(j.tasks)}, Results: table.results(j), Earlier: table.earlierAttempts(j), Times: j.times()}
 }
 
 // A later process shows when attempts ran as the one did in which they ended.
 func TestTaskTimesAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before, after := New(Options{}), New(Options{})
+		before, after := New(nil), New(nil)
 		j := drawTimes(t, before)
-		back := &Job{Status: api.Status{Submitted: 1e9}, reports: make([]taskReport, len(j.reports))}
-		for i := range back.reports {
-			back.reports[i].outcome = sched.Done
-		}
-		if err := after.restoreEnd(back, endedRecord(before, j)); err != nil {
+		back, err := after.restore(endedRecord(before, j))
+		if err != nil {
 			t.Fatal(err)
 		}
-		if is, was := after.CompletedTasks(back, ExplainedTasks), before.CompletedTasks(j, ExplainedTasks); !reflect.DeepEqual(is, was) {
+		if is, was := after.completed(back, Explained), before.completed(j, Explained); !reflect.DeepEqual(is, was) {
 			t.Fatalf("completed: %+v, were %+v", is, was)
 		}
-		if is, was := after.FailedTasks(back, resultFailures), before.FailedTasks(j, resultFailures); !reflect.DeepEqual(is, was) {
+		if is, was := after.failedTasks(back, resultFailures), before.failedTasks(j, resultFailures); !reflect.DeepEqual(is, was) {
 			t.Fatalf("failed: %+v, were %+v", is, was)
 		}
-		if is, was := after.EarlierAttempts(back, keptEarlier), before.EarlierAttempts(j, keptEarlier); !reflect.DeepEqual(is, was) {
+		if is, was := after.earlierTasks(back, keptEarlier), before.earlierTasks(j, keptEarlier); !reflect.DeepEqual(is, was) {
 			t.Fatalf("earlier: %+v, were %+v", is, was)
 		}
 	})
@@ -63,19 +61,19 @@ func TestTaskTimesAreKept(t *testing.T) {
 
 // Damaged times are refused, and nothing is known of any task then.
 func TestDamagedTaskTimes(t *testing.T) {
-	table := New(Options{})
-	j := &Job{reports: []taskReport{{outcome: sched.Done, began: 500, elapsed: time.Second}, {outcome: sched.Failed, began: 700}, {outcome: sched.Done, began: 90}}}
-	kept := j.taskTimes()
+	table := New(nil)
+	j := &attempts{tasks: []attempt{{outcome: sched.Done, began: 500, elapsed: time.Second}, {outcome: sched.Failed, began: 700}, {outcome: sched.Done, began: 90}}}
+	kept := j.times()
 	for cut := range kept {
-		back := &Job{reports: []taskReport{{outcome: sched.Done}, {outcome: sched.Failed}, {outcome: sched.Done}}}
-		if err := back.restoreTaskTimes(kept[:cut]); err == nil || len(table.CompletedTasks(back, 9)) > 0 {
+		back := &attempts{tasks: []attempt{{outcome: sched.Done}, {outcome: sched.Failed}, {outcome: sched.Done}}}
+		if err := back.restoreTimes(kept[:cut]); err == nil || len(table.completed(back, 9)) > 0 {
 			t.Errorf("%d of %d bytes: %v", cut, len(kept), err)
 		}
 	}
-	if err := (&Job{reports: make([]taskReport, 1)}).restoreTaskTimes(kept); err == nil {
+	if err := (&attempts{tasks: make([]attempt, 1)}).restoreTimes(kept); err == nil {
 		t.Error("of a job with other tasks")
 	}
-	if err := (&Job{}).restoreTaskTimes(kept); err == nil {
+	if err := (&attempts{}).restoreTimes(kept); err == nil {
 		t.Error("of a job without tasks")
 	}
 }
@@ -84,22 +82,22 @@ func TestDamagedTaskTimes(t *testing.T) {
 func TestTaskTimesAreBounded(t *testing.T) {
 	const most = 1024
 	for _, tasks := range []int{100, resultTasks, 1_000_000} {
-		if n := len(manyTasks(tasks, true).taskTimes()); n == 0 || n > most {
+		if n := len(manyTasks(tasks, true).times()); n == 0 || n > most {
 			t.Errorf("%d bytes for %d tasks, want at most %d", n, tasks, most)
 		}
 	}
-	if n := len(manyTasks(100, false).taskTimes()); n > 0 {
+	if n := len(manyTasks(100, false).times()); n > 0 {
 		t.Errorf("%d bytes of a job of which no time is known", n)
 	}
 }
 
 // manyTasks is a job of tasks that completed one after the other, of 250 ms each.
-func manyTasks(n int, known bool) *Job {
-	j := &Job{reports: make([]taskReport, n)}
-	for i := range j.reports {
-		j.reports[i] = taskReport{node: 1, attempt: 1, outcome: sched.Done, elapsed: 250 * time.Millisecond}
+func manyTasks(n int, known bool) *attempts {
+	j := &attempts{tasks: make([]attempt, n)}
+	for i := range j.tasks {
+		j.tasks[i] = attempt{node: 1, number: 1, outcome: sched.Done, elapsed: 250 * time.Millisecond}
 		if known {
-			j.reports[i].began = startTime(250*i + 1)
+			j.tasks[i].began = startTime(250*i + 1)
 		}
 	}
 	return j
@@ -112,30 +110,31 @@ func BenchmarkTaskTimes(b *testing.B) {
 	b.ReportAllocs()
 	n := 0
 	for b.Loop() {
-		n = len(j.taskTimes())
+		n = len(j.times())
 	}
 	b.ReportMetric(float64(n), "journal-bytes/job")
-	b.ReportMetric(float64(unsafe.Sizeof(taskReport{})), "heap-bytes/task")
+	b.ReportMetric(float64(unsafe.Sizeof(attempt{})), "heap-bytes/task")
 }
 
 // A task that a worker asked for has begun when it is launched, until another attempt follows or
 // its report says when.
 func TestLaunchTimes(t *testing.T) {
 	sub := &journal.Submission{Submitted: time.Now().Add(-time.Minute).UnixNano(), Request: api.Request{Key: "job", Tasks: make([]api.Task, 2)}}
-	j := newJob(sub)
+	all, table := observed(0)
+	j := all.Restore(sub)
 	running := func() []api.TaskStatus {
-		tasks := []api.TaskStatus{{Task: 0, Attempt: int(j.Attempt(0))}, {Task: 1, Attempt: 1}}
-		j.AddLaunchTimes(tasks)
-		return tasks
+		e := api.Explanation{Tasks: []api.TaskStatus{{Task: 0, Attempt: int(j.Attempt(0))}, {Task: 1, Attempt: 1}}}
+		table.Explain(j, &e)
+		return e.Tasks
 	}
 	if tasks := running(); tasks[0].Started != 0 || tasks[1].Started != 0 {
 		t.Errorf("before a launch: %+v", tasks)
 	}
-	j.launched(&sched.Message{First: 0, Attempt: 1})
+	all.Launching(&sched.Message{First: 0, Attempt: 1}, wire.Ref{})
 	if tasks := running(); tasks[0].Started < j.Status.Submitted+59 || tasks[0].Seconds < 0 || tasks[0].Seconds > 3600 || tasks[1].Started != 0 {
 		t.Errorf("after a launch: %+v, submitted at %f", tasks, j.Status.Submitted)
 	}
-	j.newAttempts(&sched.Message{First: 0, Attempt: 2})
+	all.RestoreRecord(j, &journal.Record{Kind: journal.NewAttempts, First: 0, Count: 1, Attempt: 2}, 1)
 	if tasks := running(); tasks[0].Started != 0 {
 		t.Errorf("when the next attempt waits: %+v", tasks)
 	}

@@ -1,4 +1,4 @@
-package jobs
+package frontend
 
 import (
 	"bufio"
@@ -9,11 +9,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
+	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// History writes the events of every job and task that this frontend sees, as JSON Lines
+// taskHistory writes the events of every job and task that this frontend sees, as JSON Lines
 // in the format of the simulator's histories: time, job, task, attempt, event,
 // where. Times are seconds of this frontend's clock; each start of the frontend
 // begins with an event "origin" whose where is the wall-clock instant of time 0,
@@ -24,11 +26,12 @@ import (
 // start is its report less the time it ran, all by this frontend's clock. A start
 // and a report also have "clock", when the attempt began and ended by the wall
 // clock of its node, in nanoseconds since 1970: of use on one host only.
-type History struct {
-	file  io.Closer
-	out   *bufio.Writer
-	where string
-	line  []byte
+type taskHistory struct {
+	waiting jobs.Queue[lifeEvent]
+	file    io.Closer
+	out     *bufio.Writer
+	where   string
+	line    []byte
 }
 
 // lifeEvent is one line.
@@ -42,19 +45,19 @@ type lifeEvent struct {
 	clock   int64  // by the node's wall clock, 0 for none
 }
 
-// OpenHistory opens the file of a frontend. Close must follow.
-func OpenHistory(path, frontend string) (*History, error) {
+// openTaskHistory opens the file of a frontend. Close must follow.
+func openTaskHistory(path, frontend string) (*taskHistory, error) {
 	f, err := files.OpenPrivate(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err != nil {
 		return nil, fmt.Errorf("the history cannot be written: %w; name another file in the setting history, or none", err)
 	}
-	h := &History{file: f, out: bufio.NewWriterSize(f, 1<<16), where: "frontend " + frontend}
-	h.add(lifeEvent{job: "-", task: -1, event: "origin", where: time.Now().UTC().Format(time.RFC3339Nano)})
+	h := &taskHistory{file: f, out: bufio.NewWriterSize(f, 1<<16), where: "frontend " + frontend}
+	h.add(&lifeEvent{job: "-", task: -1, event: "origin", where: time.Now().UTC().Format(time.RFC3339Nano)})
 	return h, nil
 }
 
 // add writes one event. Close reports a failure to write.
-func (h *History) add(e lifeEvent) {
+func (h *taskHistory) add(e *lifeEvent) {
 	b := append(h.line[:0], `{"time":`...)
 	b = fmt.Appendf(b, "%d.%09d", int64(max(e.at, 0))/int64(sched.Second), int64(max(e.at, 0))%int64(sched.Second))
 	b = appendText(append(b, `,"job":`...), e.job)
@@ -80,15 +83,50 @@ func appendText(b []byte, s string) []byte {
 	return append(b, text...)
 }
 
-// flush writes the buffered events to the file, so that they survive this process.
-func (h *History) flush() {
-	if h != nil {
-		_ = h.out.Flush() // kept by the writer, reported by Close
+var _ jobs.Observer = (*taskHistory)(nil)
+
+// Observe writes the events of a batch that is on the disk.
+func (h *taskHistory) Observe(c jobs.Change) {
+	switch c.Kind {
+	case jobs.Accepted:
+		h.add(&lifeEvent{at: c.Job.Arrived, job: c.Job.Status.Job, task: -1, event: "submitted"})
+	case jobs.Recorded:
+		h.recorded(&c)
+	case jobs.Written:
+		h.waiting.Written(c.Batch, h.add)
+	case jobs.BatchEnded:
+		_ = h.out.Flush() // so that they survive this process; kept by the writer, reported by Close
+	default:
+	}
+}
+
+func (h *taskHistory) recorded(c *jobs.Change) {
+	r := c.Record
+	e := lifeEvent{at: c.Now, job: c.Job.Status.Job, task: r.First, attempt: r.Attempt, event: "reported"}
+	switch {
+	case c.Tries():
+		e.event = r.Outcome.String()
+		for e.task = r.First; e.task < r.First+max(r.Count, 1); e.task++ {
+			e.attempt = c.Job.Attempt(e.task)
+			h.waiting.Add(c.Batch, e)
+		}
+	case c.Ends():
+		if report := c.Report; report != nil {
+			started := e
+			started.at -= sched.Time(report.Elapsed)
+			started.event, started.where = "started", fmt.Sprintf("worker %s/%d", report.From.Name, report.From.Slot)
+			started.clock, e.clock = unixNano(report.Started), unixNano(report.Finished)
+			h.waiting.Add(c.Batch, started)
+		}
+		h.waiting.Add(c.Batch, e)
+	case r.Kind == journal.JobEnded:
+		e.task, e.attempt, e.event = -1, 0, string(r.Ended.Status.State)
+		h.waiting.Add(c.Batch, e)
 	}
 }
 
 // Close reports whether everything was written.
-func (h *History) Close() error {
+func (h *taskHistory) Close() error {
 	err := h.out.Flush()
 	if closed := h.file.Close(); err == nil {
 		err = closed
@@ -97,13 +135,6 @@ func (h *History) Close() error {
 		return fmt.Errorf("the history is not complete: %w", err)
 	}
 	return nil
-}
-
-// write writes the events of a batch that is on the disk.
-func (h *History) write(events []lifeEvent) {
-	for i := range events {
-		h.add(events[i])
-	}
 }
 
 // unixNano is t.UnixNano, but 0 for the zero time.

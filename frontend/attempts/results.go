@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"encoding/binary"
@@ -26,27 +26,27 @@ const (
 )
 
 // results returns what is kept of the results of a job, nil for too many tasks.
-func (t *records) results(j *Job) []byte {
-	if len(j.reports) > resultTasks {
+func (t *Table) results(a *attempts) []byte {
+	if len(a.tasks) > resultTasks {
 		return nil
 	}
 	var local []uint32 // the nodes in the order of their first task
 	numbers := map[uint32]uint64{}
-	for i := range j.reports {
-		if n := j.reports[i].node; n > 0 && numbers[n] == 0 {
+	for i := range a.tasks {
+		if n := a.tasks[i].node; n > 0 && numbers[n] == 0 {
 			local = append(local, n)
 			numbers[n] = uint64(len(local))
 		}
 	}
-	b := binary.AppendUvarint(make([]byte, 0, 32+len(j.reports)), uint64(len(local)))
+	b := binary.AppendUvarint(make([]byte, 0, 32+len(a.tasks)), uint64(len(local)))
 	for _, n := range local {
 		name := t.nodes.name(n)
 		b = append(binary.AppendUvarint(b, uint64(len(name))), name...)
 	}
 	failed := 0
-	for i := range j.reports {
-		b = binary.AppendUvarint(b, numbers[j.reports[i].node])
-		if j.reports[i].failed() {
+	for i := range a.tasks {
+		b = binary.AppendUvarint(b, numbers[a.tasks[i].node])
+		if a.tasks[i].failed() {
 			failed++
 		}
 	}
@@ -54,10 +54,10 @@ func (t *records) results(j *Job) []byte {
 	b = binary.AppendUvarint(b, uint64(failed)) //nolint:gosec // a count
 	var codes []byte
 	hasCode := false
-	for i := range j.reports {
-		if r := &j.reports[i]; r.failed() && failed > 0 {
+	for i := range a.tasks {
+		if r := &a.tasks[i]; r.failed() && failed > 0 {
 			failed--
-			for _, n := range [...]uint64{uint64(i), uint64(r.attempt)} { //nolint:gosec // not negative
+			for _, n := range [...]uint64{uint64(i), uint64(r.number)} { //nolint:gosec // not negative
 				b = binary.AppendUvarint(b, n)
 			}
 			b = binary.AppendUvarint(binary.AppendVarint(b, int64(r.exit)), uint64(max(r.elapsed, 0))) //nolint:gosec // not negative
@@ -73,8 +73,8 @@ func (t *records) results(j *Job) []byte {
 var errResults = errors.New("what the journal kept of its results cannot be read")
 
 // restoreResults applies what was kept to the job's tasks.
-func (t *records) restoreResults(j *Job, kept []byte) error {
-	if len(j.reports) == 0 {
+func (t *Table) restoreResults(a *attempts, kept []byte) error {
+	if len(a.tasks) == 0 {
 		return errResults
 	}
 	r := resultReader{in: kept}
@@ -82,13 +82,13 @@ func (t *records) restoreResults(j *Job, kept []byte) error {
 	for i := range names[1:] {
 		names[i+1] = r.text()
 	}
-	for i := range j.reports {
-		t.nodes.set(&j.reports[i].node, names[r.number(uint64(len(names)-1))]) //nolint:gosec // at least one
+	for i := range a.tasks {
+		t.nodes.set(&a.tasks[i].node, names[r.number(uint64(len(names)-1))]) //nolint:gosec // at least one
 	}
-	var failed []*taskReport
+	var failed []*attempt
 	for range r.number(resultFailures) {
-		rep := &j.reports[r.number(uint64(len(j.reports)-1))]
-		rep.outcome, rep.attempt = sched.Failed, int32(r.number(math.MaxInt32))           //nolint:gosec // bounded
+		rep := &a.tasks[r.number(uint64(len(a.tasks)-1))]
+		rep.outcome, rep.number = sched.Failed, int32(r.number(math.MaxInt32))            //nolint:gosec // bounded
 		rep.exit, rep.elapsed = int16(r.signed()), time.Duration(r.number(math.MaxInt64)) //nolint:gosec // 16 bits were written
 		failed = append(failed, rep)
 	}

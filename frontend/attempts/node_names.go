@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 // nodeNames numbers the nodes, which saves memory in the record of every task. A name is kept
 // for as long as a job in memory has its number; then another name takes the number.
@@ -58,14 +58,14 @@ func (n *nodeNames) release(number uint32) {
 }
 
 // forget releases the numbers of a job that is about to be forgotten.
-func (n *nodeNames) forget(j *Job) {
-	for i := range j.reports {
-		n.release(j.reports[i].node)
-		j.reports[i].node = 0
+func (n *nodeNames) forget(a *attempts) {
+	for i := range a.tasks {
+		n.release(a.tasks[i].node)
+		a.tasks[i].node = 0
 	}
-	for i := range j.earlier {
-		n.release(j.earlier[i].node)
-		j.earlier[i].node = 0
+	for i := range a.earlier {
+		n.release(a.earlier[i].node)
+		a.earlier[i].node = 0
 	}
 }
 

@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"fmt"
@@ -15,14 +15,14 @@ import (
 )
 
 // drawResults returns a job whose tasks have ended at drawn nodes.
-func drawResults(t *rapid.T, table *Table) *Job {
-	j := &Job{reports: make([]taskReport, rapid.IntRange(1, 300).Draw(t, "tasks"))}
-	for i := range j.reports {
-		r := &j.reports[i]
+func drawResults(t *rapid.T, table *Table) *attempts {
+	j := &attempts{tasks: make([]attempt, rapid.IntRange(1, 300).Draw(t, "tasks"))}
+	for i := range j.tasks {
+		r := &j.tasks[i]
 		r.outcome = sched.Done
 		table.nodes.set(&r.node, rapid.SampledFrom([]string{"", "n1", "n2", "node-3"}).Draw(t, "node"))
 		if rapid.IntRange(0, 3).Draw(t, "failed") == 0 {
-			r.outcome, r.attempt, r.exit = sched.Failed, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
+			r.outcome, r.number, r.exit = sched.Failed, rapid.Int32Min(1).Draw(t, "attempt"), rapid.Int16().Draw(t, "exit")
 			r.elapsed = time.Duration(rapid.Int64Min(0).Draw(t, "elapsed"))
 			r.code = codeOf(rapid.SampledFrom(append(api.FailureCodes(), "", "unknown")).Draw(t, "code"))
 		}
@@ -34,16 +34,16 @@ func drawResults(t *rapid.T, table *Table) *Job {
 // and how the first ones that failed did so.
 func TestResultsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before, after := New(Options{}), New(Options{})
+		before, after := New(nil), New(nil)
 		after.nodes.set(new(uint32), "another")
 		j := drawResults(t, before)
-		back := &Job{reports: make([]taskReport, len(j.reports))}
+		back := &attempts{tasks: make([]attempt, len(j.tasks))}
 		if err := after.restoreResults(back, before.results(j)); err != nil {
 			t.Fatal(err)
 		}
 		failures := 0
-		for i := range j.reports {
-			was, is := j.reports[i], back.reports[i]
+		for i := range j.tasks {
+			was, is := j.tasks[i], back.tasks[i]
 			if got, want := after.nodes.name(is.node), before.nodes.name(was.node); got != want {
 				t.Fatalf("task %d is of node %q, was of %q", i, got, want)
 			}
@@ -51,7 +51,7 @@ func TestResultsAreKept(t *testing.T) {
 				continue
 			}
 			failures++
-			if !is.failed() || is.attempt != was.attempt || is.exit != was.exit || is.code != was.code || is.elapsed != was.elapsed {
+			if !is.failed() || is.number != was.number || is.exit != was.exit || is.code != was.code || is.elapsed != was.elapsed {
 				t.Fatalf("task %d is %+v, was %+v", i, is, was)
 			}
 		}
@@ -60,17 +60,17 @@ func TestResultsAreKept(t *testing.T) {
 
 // Damaged results are refused, and nothing else happens.
 func FuzzRestoreResults(f *testing.F) {
-	table := New(Options{})
-	j := &Job{reports: []taskReport{{}, {outcome: sched.Failed, attempt: 2, exit: -1, elapsed: 5}}}
-	table.nodes.set(&j.reports[0].node, "n1")
+	table := New(nil)
+	j := &attempts{tasks: []attempt{{}, {outcome: sched.Failed, number: 2, exit: -1, elapsed: 5}}}
+	table.nodes.set(&j.tasks[0].node, "n1")
 	f.Add(table.results(j))
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
 	f.Fuzz(func(t *testing.T, kept []byte) {
-		table := New(Options{})
-		back := &Job{Status: api.Status{Tasks: 2}, reports: make([]taskReport, 2)}
+		table := New(nil)
+		back := &attempts{tasks: make([]attempt, 2)}
 		if err := table.restoreResults(back, kept); err == nil {
-			for i := range back.reports {
-				table.nodes.name(back.reports[i].node)
+			for i := range back.tasks {
+				table.nodes.name(back.tasks[i].node)
 			}
 		}
 	})
@@ -78,7 +78,7 @@ func FuzzRestoreResults(f *testing.F) {
 
 // A job of too many tasks keeps none.
 func TestResultsAreBounded(t *testing.T) {
-	if b := New(Options{}).results(&Job{reports: make([]taskReport, resultTasks+1)}); b != nil {
+	if b := New(nil).results(&attempts{tasks: make([]attempt, resultTasks+1)}); b != nil {
 		t.Errorf("%d bytes are kept", len(b))
 	}
 }
@@ -86,30 +86,31 @@ func TestResultsAreBounded(t *testing.T) {
 // TestRevokedLossIsNoEarlierAttempt: an attempt that was mistaken for lost, and whose result was
 // accepted, is no attempt that another one followed.
 func TestRevokedLossIsNoEarlierAttempt(t *testing.T) {
-	table := New(Options{})
-	j := newJob(&journal.Submission{Request: api.Request{Tasks: make([]api.Task, 2)}, Submitted: 1})
+	all, table := observed(0)
+	j := all.Restore(&journal.Submission{Request: api.Request{Tasks: make([]api.Task, 2)}, Submitted: 1})
 	for _, r := range []journal.Record{
 		{Kind: journal.Lost, First: 0, Attempt: 2, Node: "n1"},
 		{Kind: journal.Lost, First: 1, Attempt: 2, Node: "n1"},
 		{Kind: journal.TaskReported, First: 0, Attempt: 1, Outcome: sched.Done, Node: "n2"},
 	} {
-		table.RestoreRecord(j, &r, 1)
+		all.RestoreRecord(j, &r, 1)
 	}
-	if left := table.EarlierAttempts(j, 10); len(left) != 1 || left[0].Task != 1 || left[0].Attempt != 1 {
+	a := table.jobs[j]
+	if left := table.earlierTasks(a, 10); len(left) != 1 || left[0].Task != 1 || left[0].Attempt != 1 {
 		t.Errorf("%+v", left)
 	}
-	if table.counts(j, 1, 1); len(j.earlier) != 0 || len(table.nodes.numbers) != 1 {
-		t.Errorf("%+v, and names of %d nodes", j.earlier, len(table.nodes.numbers))
+	if table.counts(a, 1, 1); len(a.earlier) != 0 || len(table.nodes.numbers) != 1 {
+		t.Errorf("%+v, and names of %d nodes", a.earlier, len(table.nodes.numbers))
 	}
 }
 
 // The record of earlier attempts is read back, is bounded, and is refused when it is damaged. It
 // names the nodes of a job's attempts when the job is not in memory.
 func TestEarlierAttemptsAreKept(t *testing.T) {
-	before := New(Options{})
-	j := &Job{reports: []taskReport{{outcome: sched.Done}, {outcome: sched.Done}}}
-	before.nodes.set(&j.reports[0].node, "n1")
-	before.nodes.set(&j.reports[1].node, "n2")
+	before := New(nil)
+	j := &attempts{tasks: []attempt{{outcome: sched.Done}, {outcome: sched.Done}}}
+	before.nodes.set(&j.tasks[0].node, "n1")
+	before.nodes.set(&j.tasks[1].node, "n2")
 	if kept := before.earlierAttempts(j); kept != nil {
 		t.Errorf("%d bytes of nothing", len(kept))
 	}
@@ -117,7 +118,7 @@ func TestEarlierAttemptsAreKept(t *testing.T) {
 		before.addEarlier(j, earlier{task: i % 2, attempt: i + 1, exit: -1, code: codeOf(api.FailureCodes()[0]), elapsed: 5, reason: "r" + strings.Repeat("é", keptReasonBytes)}, fmt.Sprint("e", i))
 	}
 	kept := before.earlierAttempts(j)
-	after, back := New(Options{}), &Job{reports: make([]taskReport, 2)}
+	after, back := New(nil), &attempts{tasks: make([]attempt, 2)}
 	after.nodes.set(new(uint32), "another")
 	if err := after.restoreEarlierAttempts(back, kept); err != nil || len(back.earlier) != keptEarlier {
 		t.Fatalf("%d, %v", len(back.earlier), err)
@@ -133,7 +134,7 @@ func TestEarlierAttemptsAreKept(t *testing.T) {
 		}
 	}
 	for cut := range kept {
-		if err := after.restoreEarlierAttempts(&Job{reports: make([]taskReport, 2)}, kept[:cut]); err == nil {
+		if err := after.restoreEarlierAttempts(&attempts{tasks: make([]attempt, 2)}, kept[:cut]); err == nil {
 			t.Fatalf("%d of %d bytes are read", cut, len(kept))
 		}
 	}

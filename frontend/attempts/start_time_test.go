@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"testing"
@@ -6,7 +6,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -15,9 +14,9 @@ import (
 func TestStartTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.UnixMilli(rapid.Int64Range(1, 4e12).Draw(t, "submitted"))
-		j := &Job{Status: api.Status{Submitted: unixSeconds(at)}}
+		a := &attempts{submitted: unixSeconds(at)}
 		after := time.Duration(rapid.Int64Range(-60e3, 60*24*3600e3).Draw(t, "after")) * time.Millisecond
-		got := startOf(j, &wire.Item{Extra: wire.Extra{Started: at.Add(after)}}).unix(j)
+		got := a.startOf(&wire.Item{Extra: wire.Extra{Started: at.Add(after)}}).unix(a)
 		want := unixSeconds(at.Add(max(after, 0)))
 		if after > 49*24*time.Hour+17*time.Hour+2*time.Minute+46*time.Second {
 			want = 0
@@ -26,7 +25,9 @@ func TestStartTimes(t *testing.T) {
 			t.Fatalf("an attempt that began %v after the submission at %v is said to have begun at %f, want %f", after, at, got, want)
 		}
 	})
-	if s := startOf(&Job{}, &wire.Item{}); s != unknownStart {
+	if s := (&attempts{}).startOf(&wire.Item{}); s != unknownStart {
 		t.Errorf("an attempt that never ran began at %d", s)
 	}
 }
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }

@@ -1,4 +1,4 @@
-package jobs
+package attempts
 
 import (
 	"math"
@@ -16,17 +16,25 @@ type startTime uint32
 const unknownStart startTime = 0
 
 // startOf returns when the attempt of a report began, by the clock of its node.
-func startOf(j *Job, report *wire.Item) startTime {
+func (a *attempts) startOf(report *wire.Item) startTime {
 	if report.Started.IsZero() {
 		return unknownStart // it never ran, or an earlier version of a node reports it
 	}
-	return startTimeOf(j, report.Started)
+	return a.startTime(report.Started)
 }
 
-// startTimeOf returns the start time of an attempt that began at an instant. An instant before
+// startAt returns the start time for the instant of a record, 0 for none.
+func (a *attempts) startAt(began int64) startTime {
+	if began == 0 {
+		return unknownStart
+	}
+	return a.startTime(time.Unix(0, began))
+}
+
+// startTime returns the start time of an attempt that began at an instant. An instant before
 // the submission, by a clock that is slow, counts as the submission.
-func startTimeOf(j *Job, began time.Time) startTime {
-	after := began.Sub(submitted(j)).Milliseconds()
+func (a *attempts) startTime(began time.Time) startTime {
+	after := began.Sub(time.UnixMicro(int64(a.submitted * 1e6))).Milliseconds()
 	if after >= math.MaxUint32 {
 		return unknownStart
 	}
@@ -34,11 +42,9 @@ func startTimeOf(j *Job, began time.Time) startTime {
 }
 
 // unix returns the time in Unix seconds, 0 when it is unknown.
-func (s startTime) unix(j *Job) float64 {
+func (s startTime) unix(a *attempts) float64 {
 	if s == unknownStart {
 		return 0
 	}
-	return j.Status.Submitted + float64(s-1)/1000
+	return a.submitted + float64(s-1)/1000
 }
-
-func submitted(j *Job) time.Time { return time.UnixMicro(int64(j.Status.Submitted * 1e6)) }

@@ -1,4 +1,4 @@
-package objects_test
+package staging_test
 
 import (
 	"context"
@@ -9,14 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/frontend/staging/objects"
+	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 )
-
-func TestMain(m *testing.M) { natsservertest.Main(m) }
 
 func servers(t *testing.T) *jetstore.Store {
 	t.Helper()
@@ -32,7 +30,7 @@ func servers(t *testing.T) *jetstore.Store {
 }
 
 // loaded returns a content as a process finds it, "-" for none.
-func loaded(t *testing.T, s *objects.Store, sha string) string {
+func loaded(t *testing.T, s *staging.Objects, sha string) string {
 	t.Helper()
 	r, size, err := s.Load(t.Context(), sha)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,14 +46,14 @@ func loaded(t *testing.T, s *objects.Store, sha string) string {
 	return string(text)
 }
 
-func save(t *testing.T, s *objects.Store, sha, content string) {
+func save(t *testing.T, s *staging.Objects, sha, content string) {
 	t.Helper()
 	if err := s.Save(t.Context(), sha, strings.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func retain(t *testing.T, s *objects.Store, used ...string) {
+func retain(t *testing.T, s *staging.Objects, used ...string) {
 	t.Helper()
 	if err := s.Retain(t.Context(), func(sha string) bool { return strings.Contains(strings.Join(used, " "), sha) }); err != nil {
 		t.Fatal(err)
@@ -66,7 +64,7 @@ func retain(t *testing.T, s *objects.Store, used ...string) {
 // no job needs is removed, also that of a process before.
 func TestNextProcessFindsThem(t *testing.T) {
 	at := servers(t)
-	first := objects.New(at, "c", "f")
+	first := staging.NewObjects(at, "c", "f")
 	if got := loaded(t, first, "aa"); got != "-" {
 		t.Errorf("before the first: %q", got)
 	}
@@ -75,18 +73,18 @@ func TestNextProcessFindsThem(t *testing.T) {
 	save(t, first, "aa", large)
 	save(t, first, "bb", "")
 	save(t, first, "aa", "not sent again")
-	next := objects.New(at, "c", "f")
+	next := staging.NewObjects(at, "c", "f")
 	if got := loaded(t, next, "aa"); got != large {
 		t.Errorf("%d bytes, want %d", len(got), len(large))
 	}
 	if got := loaded(t, next, "bb"); got != "" {
 		t.Errorf("%q, want an empty content", got)
 	}
-	if got := loaded(t, objects.New(at, "c", "g"), "aa"); got != "-" {
+	if got := loaded(t, staging.NewObjects(at, "c", "g"), "aa"); got != "-" {
 		t.Errorf("another frontend finds %d bytes", len(got))
 	}
 	retain(t, next, "bb")
-	for name, s := range map[string]*objects.Store{"this process": next, "the next one": objects.New(at, "c", "f")} {
+	for name, s := range map[string]*staging.Objects{"this process": next, "the next one": staging.NewObjects(at, "c", "f")} {
 		if got := loaded(t, s, "aa"); got != "-" {
 			t.Errorf("%s finds %d bytes of what was removed", name, len(got))
 		}
@@ -100,9 +98,9 @@ func TestNextProcessFindsThem(t *testing.T) {
 // saved.
 func TestFormerProcess(t *testing.T) {
 	at := servers(t)
-	former := objects.New(at, "c", "f")
+	former := staging.NewObjects(at, "c", "f")
 	save(t, former, "aa", "content")
-	next := objects.New(at, "c", "f")
+	next := staging.NewObjects(at, "c", "f")
 	save(t, next, "aa", "content")
 	retain(t, former)
 	if got := loaded(t, next, "aa"); got != "content" {
@@ -119,7 +117,7 @@ func TestFormerProcess(t *testing.T) {
 // when it was saved again meanwhile.
 func TestRemovingIsTriedAgain(t *testing.T) {
 	at := servers(t)
-	s := objects.New(at, "c", "f")
+	s := staging.NewObjects(at, "c", "f")
 	contents := []string{"aa", "bb", "cc", "dd", "ee"}
 	for _, sha := range contents {
 		save(t, s, sha, "content")
@@ -134,7 +132,7 @@ func TestRemovingIsTriedAgain(t *testing.T) {
 		t.Errorf("the newest is not found, but %q", got)
 	}
 	retain(t, s)
-	next := objects.New(at, "c", "f")
+	next := staging.NewObjects(at, "c", "f")
 	for _, sha := range contents {
 		if got := loaded(t, next, sha); got != "-" {
 			t.Errorf("%s is still there: %q", sha, got)
@@ -147,7 +145,7 @@ func TestSlowReader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes 6 s")
 	}
-	s := objects.New(servers(t), "c", "f")
+	s := staging.NewObjects(servers(t), "c", "f")
 	large := strings.Repeat("0123456789", 500_000)
 	save(t, s, "aa", large)
 	r, _, err := s.Load(t.Context(), "aa")

@@ -1,14 +1,4 @@
-// Package objects keeps the staged files of a frontend in an object store of JetStream, beside its
-// replicated journal.
-//
-//	Save ──▶ object SHA256.PROCESS-NUMBER ──▶ Load, by any later process of the frontend
-//	                                     └──▶ Retain: removed when no job needs the content
-//
-// Only the process that leads the frontend has a [Store]. Each object is saved under a name of its
-// own, and a process relies only on those that it has saved itself or has found when it began: a
-// former process that does not know yet that it has been replaced cannot remove what its successor
-// relies on, because to it the files of unfinished jobs are in use, too.
-package objects
+package staging
 
 import (
 	"context"
@@ -31,8 +21,17 @@ import (
 // chunkBytes is how much of a content one message has.
 const chunkBytes = 512 << 10
 
-// Store is the objects of one frontend. Its methods may be called from any goroutine.
-type Store struct {
+// Objects keeps the staged files of a frontend in an object store of JetStream, beside its
+// replicated journal. Its methods may be called from any goroutine.
+//
+//	Save ──▶ object SHA256.PROCESS-NUMBER ──▶ Load, by any later process of the frontend
+//	                                     └──▶ Retain: removed when no job needs the content
+//
+// Only the process that leads the frontend has one. Each object is saved under a name of its
+// own, and a process relies only on those that it has saved itself or has found when it began: a
+// former process that does not know yet that it has been replaced cannot remove what its successor
+// relies on, because to it the files of unfinished jobs are in use, too.
+type Objects struct {
 	servers *jetstore.Store
 	config  jetstream.ObjectStoreConfig
 	process string // distinguishes the objects of this process
@@ -46,16 +45,16 @@ type Store struct {
 	number int                   // of the last object of this process
 }
 
-// New returns the objects of a frontend. The object store is made when the first file is saved.
-func New(servers *jetstore.Store, cluster, frontend string) *Store {
-	return &Store{
+// NewObjects returns the objects of a frontend. The object store is made when the first file is saved.
+func NewObjects(servers *jetstore.Store, cluster, frontend string) *Objects {
+	return &Objects{
 		servers: servers, process: ulid.Make().String(), own: map[string]bool{},
 		config: jetstream.ObjectStoreConfig{Bucket: jetstore.FileStore(cluster, frontend), Description: fmt.Sprintf("files that were sent with jobs of the frontend %q of the Pigeon cluster %q", frontend, cluster), Storage: jetstream.FileStorage},
 	}
 }
 
 // Save returns when the content is on a majority of the servers' disks.
-func (s *Store) Save(ctx context.Context, sha256 string, content io.Reader) error {
+func (s *Objects) Save(ctx context.Context, sha256 string, content io.Reader) error {
 	bucket, err := s.open(ctx, true)
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func (s *Store) Save(ctx context.Context, sha256 string, content io.Reader) erro
 }
 
 // Load returns a content and its size.
-func (s *Store) Load(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
+func (s *Objects) Load(ctx context.Context, sha256 string) (io.ReadCloser, int64, error) {
 	bucket, err := s.open(ctx, false)
 	if err != nil {
 		return nil, 0, err
@@ -125,7 +124,7 @@ func (l loaded) Close() error {
 }
 
 // Retain removes the contents that are not used.
-func (s *Store) Retain(ctx context.Context, used func(sha256 string) bool) error {
+func (s *Objects) Retain(ctx context.Context, used func(sha256 string) bool) error {
 	bucket, err := s.open(ctx, false)
 	if bucket == nil || err != nil {
 		return err
@@ -146,7 +145,7 @@ func (s *Store) Retain(ctx context.Context, used func(sha256 string) bool) error
 
 // unused takes the contents that are not used out of the lists, so that one that is saved again
 // from now on is another object.
-func (s *Store) unused(used func(sha256 string) bool) map[string][]string {
+func (s *Objects) unused(used func(sha256 string) bool) map[string][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	over := map[string][]string{}
@@ -162,7 +161,7 @@ func (s *Store) unused(used func(sha256 string) bool) map[string][]string {
 
 // putBack puts the objects that were not removed into the lists again, so that the next Retain
 // removes them. Those that were saved meanwhile stay behind them: Load takes the last.
-func (s *Store) putBack(over map[string][]string) {
+func (s *Objects) putBack(over map[string][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for sha, names := range over {
@@ -171,7 +170,7 @@ func (s *Store) putBack(over map[string][]string) {
 }
 
 // open returns the object store; nil when there is none, unless it is to be made.
-func (s *Store) open(ctx context.Context, create bool) (jetstream.ObjectStore, error) {
+func (s *Objects) open(ctx context.Context, create bool) (jetstream.ObjectStore, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
