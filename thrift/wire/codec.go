@@ -85,7 +85,7 @@ func (c *Codec) batchTo(b *Batch) (*peer.TBatch, error) {
 	t := &peer.TBatch{
 		Sender: refTo(b.Sender.Daemon()), Receiver: refTo(b.Receiver.Daemon()), Address: b.Address,
 		Incarnation: b.Incarnation, Epoch: bits(b.Epoch), Sequence: bits(b.Sequence),
-		Messages: make([]*peer.TMessage, len(b.Items)), Acknowledged: attemptsTo(b.Acknowledged), ResultNumbers: b.ResultNumbers, ReceiverIncarnation: b.ReceiverIncarnation,
+		Messages: make([]*peer.TMessage, len(b.Items)), Acknowledged: mapped(b.Acknowledged, attemptIDTo), ResultNumbers: b.ResultNumbers, ReceiverIncarnation: b.ReceiverIncarnation,
 	}
 	now := c.now()
 	room := make([]peer.TMessage, len(b.Items))
@@ -116,9 +116,8 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	if t == nil {
 		return nil, refuseBatch(Ref{}, "it is empty")
 	}
-	sender, err1 := refFrom(t.Sender)
-	receiver, err2 := refFrom(t.Receiver)
-	if err := errors.Join(err1, err2); err != nil {
+	sender, receiver := refFrom(t.Sender), refFrom(t.Receiver)
+	if err := errors.Join(checkRef(t.Sender), checkRef(t.Receiver)); err != nil {
 		return nil, refuseBatch(sender, err.Error())
 	}
 	if epoch := unbits(t.Epoch); epoch > sched.MaxEpoch {
@@ -127,7 +126,7 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	b := &Batch{
 		Sender: sender.Daemon(), Receiver: receiver.Daemon(), Address: t.Address,
 		Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence),
-		Items: make([]Item, 0, len(t.Messages)), Acknowledged: attemptsFrom(t.Acknowledged), ResultNumbers: t.ResultNumbers, ReceiverIncarnation: t.ReceiverIncarnation,
+		Items: make([]Item, 0, len(t.Messages)), Acknowledged: mapped(t.Acknowledged, attemptIDFrom), ResultNumbers: t.ResultNumbers, ReceiverIncarnation: t.ReceiverIncarnation,
 	}
 	now := c.now()
 	for i, m := range t.Messages {

@@ -104,6 +104,48 @@ func arrayFrom(t *published.TArray) (v api.Array) {
 	}
 }
 
+func attainedTo(v sched.Attained) *peer.TAttained {
+	return &peer.TAttained{
+		JobHi:        bits(v.ID.Job.Hi),
+		JobLo:        bits(v.ID.Job.Lo),
+		Task:         v.ID.Task,
+		Attempt:      v.ID.Attempt,
+		ServiceNanos: int64(v.Service),
+		Running:      v.Running,
+	}
+}
+
+func attainedFrom(t *peer.TAttained) (v sched.Attained) {
+	if t == nil {
+		return v
+	}
+	return sched.Attained{
+		ID:      sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
+		Service: sched.Time(t.ServiceNanos),
+		Running: t.Running,
+	}
+}
+
+func attemptIDTo(v sched.AttemptID) *peer.TAttempt {
+	return &peer.TAttempt{
+		JobHi:   bits(v.Job.Hi),
+		JobLo:   bits(v.Job.Lo),
+		Task:    v.Task,
+		Attempt: v.Attempt,
+	}
+}
+
+func attemptIDFrom(t *peer.TAttempt) (v sched.AttemptID) {
+	if t == nil {
+		return v
+	}
+	return sched.AttemptID{
+		Job:     sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)},
+		Task:    t.Task,
+		Attempt: t.Attempt,
+	}
+}
+
 func batchReplyTo(v BatchReply) *peer.TBatchReply {
 	return &peer.TBatchReply{
 		Incarnation:  v.Incarnation,
@@ -152,6 +194,37 @@ func daemonStateFrom(t *published.TDaemonState) (v api.DaemonState) {
 	}
 }
 
+func departureTo(v Departure) *peer.TDeparture {
+	return &peer.TDeparture{
+		Daemon:       refTo(v.Daemon),
+		Address:      v.Address,
+		Version:      v.Version,
+		State:        v.State,
+		Reason:       v.Reason,
+		AgeNanos:     int64(v.Age),
+		ChangedNanos: int64(v.Changed),
+		Origin:       v.Origin,
+		Number:       v.Number,
+	}
+}
+
+func departureFrom(t *peer.TDeparture) (v Departure) {
+	if t == nil {
+		return v
+	}
+	return Departure{
+		Daemon:  refFrom(t.Daemon),
+		Address: t.Address,
+		Version: t.Version,
+		State:   t.State,
+		Reason:  t.Reason,
+		Age:     time.Duration(t.AgeNanos),
+		Changed: time.Duration(t.ChangedNanos),
+		Origin:  t.Origin,
+		Number:  t.Number,
+	}
+}
+
 func drainOrderTo(v DrainOrder) *peer.TDrainOrder {
 	return &peer.TDrainOrder{
 		Resume:        v.Resume,
@@ -189,6 +262,51 @@ func drainReplyFrom(t *peer.TDrainReply) (v DrainReply) {
 		Running: int(t.Running),
 		Results: int(t.Results),
 		Reason:  t.Reason,
+	}
+}
+
+func eventTo(v api.Event) *published.TEvent {
+	return &published.TEvent{
+		Index:     bits(v.Index),
+		Epoch:     bits(v.Epoch),
+		Time:      v.Time,
+		Type:      v.Type,
+		Severity:  v.Severity,
+		Frontend:  v.Frontend,
+		Message:   v.Message,
+		Reason:    v.Reason,
+		Job:       v.Job,
+		Task:      numberTo(v.Task),
+		Attempt:   n32(v.Attempt),
+		Node:      v.Node,
+		Group:     numberTo(v.Group),
+		Owner:     v.Owner,
+		Submitter: v.Submitter,
+		Count:     v.Count,
+	}
+}
+
+func eventFrom(t *published.TEvent) (v api.Event) {
+	if t == nil {
+		return v
+	}
+	return api.Event{
+		Index:     unbits(t.Index),
+		Epoch:     unbits(t.Epoch),
+		Time:      t.Time,
+		Type:      t.Type,
+		Severity:  t.Severity,
+		Frontend:  t.Frontend,
+		Message:   t.Message,
+		Reason:    t.Reason,
+		Job:       t.Job,
+		Task:      numberFrom(t.Task),
+		Attempt:   int(t.Attempt),
+		Node:      t.Node,
+		Group:     numberFrom(t.Group),
+		Owner:     t.Owner,
+		Submitter: t.Submitter,
+		Count:     t.Count,
 	}
 }
 
@@ -529,6 +647,40 @@ func groupShareFrom(t *published.TGroupShare) (v api.GroupShare) {
 	}
 }
 
+func heldTo(v Held) *peer.THeld {
+	return &peer.THeld{
+		JobHi:           bits(v.ID.Job.Hi),
+		JobLo:           bits(v.ID.Job.Lo),
+		Task:            v.ID.Task,
+		Attempt:         v.ID.Attempt,
+		JobClass:        int8(v.Class),
+		App:             v.App,
+		Distributor:     refTo(v.Frontend),
+		FrontendAddress: v.FrontendAddress,
+		JobName:         v.JobName,
+		Owner:           v.Owner,
+		EstimateNanos:   int64(v.Estimate),
+		Suspended:       v.Suspended,
+	}
+}
+
+func heldFrom(t *peer.THeld) (v Held) {
+	if t == nil {
+		return v
+	}
+	return Held{
+		ID:              sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
+		Class:           sched.Class(t.JobClass),
+		App:             t.App,
+		Frontend:        refFrom(t.Distributor),
+		FrontendAddress: t.FrontendAddress,
+		JobName:         t.JobName,
+		Owner:           t.Owner,
+		Estimate:        sched.Time(t.EstimateNanos),
+		Suspended:       t.Suspended,
+	}
+}
+
 func heldApplicationTo(v HeldApplication) *peer.THeldApplication {
 	return &peer.THeldApplication{
 		ID:          v.ID,
@@ -578,6 +730,117 @@ func heldExecutorFrom(t *peer.THeldExecutor) (v HeldExecutor) {
 		Ran:      time.Duration(t.RanNanos),
 		Refused:  t.Refused,
 		Attached: t.Attached,
+	}
+}
+
+func helloTo(v Hello) *peer.THello {
+	return &peer.THello{
+		Sender:           refTo(v.Sender),
+		Incarnation:      v.Incarnation,
+		Epoch:            bits(v.Epoch),
+		EpochOf:          v.EpochOf,
+		Address:          v.Address,
+		SchedulerAddress: v.SchedulerAddress,
+		Group:            n32(v.Group),
+		Highest:          v.Highest,
+		Policy:           v.Policy,
+		Version:          v.Version,
+		Features:         v.Features,
+		Token:            bits(v.Token),
+		Stopping:         v.Stopping,
+		Departed:         mapped(v.Departed, departureTo),
+		Departures:       v.Departures,
+		DeparturesOf:     v.DeparturesOf,
+		Slots:            mapped(v.Slots, slotTo),
+		Serves:           v.Serves,
+		Memory:           v.Memory,
+		Host:             v.Host,
+		Continues:        v.Continues,
+		Complete:         v.Complete,
+		Draining:         v.Draining,
+		StopsWhenEmpty:   v.StopsWhenEmpty,
+		Sequence:         bits(v.Sequence),
+		DiskFault:        v.DiskFault,
+		Applications:     v.Present.Applications,
+		Executors:        n32(v.Present.Executors),
+	}
+}
+
+func helloFrom(t *peer.THello) (v Hello) {
+	if t == nil {
+		return v
+	}
+	return Hello{
+		Sender:           refFrom(t.Sender),
+		Incarnation:      t.Incarnation,
+		Epoch:            unbits(t.Epoch),
+		EpochOf:          t.EpochOf,
+		Address:          t.Address,
+		SchedulerAddress: t.SchedulerAddress,
+		Group:            int(t.Group),
+		Highest:          t.Highest,
+		Policy:           t.Policy,
+		Version:          t.Version,
+		Features:         t.Features,
+		Token:            unbits(t.Token),
+		Stopping:         t.Stopping,
+		Departed:         mapped(t.Departed, departureFrom),
+		Departures:       t.Departures,
+		DeparturesOf:     t.DeparturesOf,
+		Slots:            mapped(t.Slots, slotFrom),
+		Serves:           t.Serves,
+		Memory:           t.Memory,
+		Host:             t.Host,
+		Continues:        t.Continues,
+		Complete:         t.Complete,
+		Draining:         t.Draining,
+		StopsWhenEmpty:   t.StopsWhenEmpty,
+		Sequence:         unbits(t.Sequence),
+		DiskFault:        t.DiskFault,
+		Present:          Present{Applications: t.Applications, Executors: int(t.Executors)},
+	}
+}
+
+func helloReplyTo(v HelloReply) *peer.THelloReply {
+	return &peer.THelloReply{
+		Sender:       refTo(v.Sender),
+		Incarnation:  v.Incarnation,
+		Epoch:        bits(v.Epoch),
+		Group:        n32(v.Group),
+		Serves:       v.Serves,
+		Accepted:     v.Accepted,
+		Problem:      v.Problem,
+		Registration: v.Registration,
+		Numbers:      v.Numbers,
+		Standby:      v.Standby,
+		Leader:       v.Leader,
+		Version:      v.Version,
+		Features:     v.Features,
+		Departed:     mapped(v.Departed, departureTo),
+		Departures:   v.Departures,
+	}
+}
+
+func helloReplyFrom(t *peer.THelloReply) (v HelloReply) {
+	if t == nil {
+		return v
+	}
+	return HelloReply{
+		Sender:       refFrom(t.Sender),
+		Incarnation:  t.Incarnation,
+		Epoch:        unbits(t.Epoch),
+		Group:        int(t.Group),
+		Serves:       t.Serves,
+		Accepted:     t.Accepted,
+		Problem:      t.Problem,
+		Registration: t.Registration,
+		Numbers:      t.Numbers,
+		Standby:      t.Standby,
+		Leader:       t.Leader,
+		Version:      t.Version,
+		Features:     t.Features,
+		Departed:     mapped(t.Departed, departureFrom),
+		Departures:   t.Departures,
 	}
 }
 
@@ -753,7 +1016,7 @@ func inventoryReplyTo(v InventoryReply) *peer.TInventoryReply {
 	return &peer.TInventoryReply{
 		Frontend:    v.Frontend,
 		Incarnation: v.Incarnation,
-		Unwanted:    mapped(v.Unwanted, attemptTo),
+		Unwanted:    mapped(v.Unwanted, attemptIDTo),
 		SendAll:     v.SendAll,
 	}
 }
@@ -765,7 +1028,7 @@ func inventoryReplyFrom(t *peer.TInventoryReply) (v InventoryReply) {
 	return InventoryReply{
 		Frontend:    t.Frontend,
 		Incarnation: t.Incarnation,
-		Unwanted:    mapped(t.Unwanted, attemptFrom),
+		Unwanted:    mapped(t.Unwanted, attemptIDFrom),
 		SendAll:     t.SendAll,
 	}
 }
@@ -1335,7 +1598,7 @@ func quotaStateFrom(t *published.TQuotaState) (v api.QuotaState) {
 func reportsReplyTo(v ReportsReply) *peer.TReportsReply {
 	return &peer.TReportsReply{
 		Incarnation:  v.Incarnation,
-		Acknowledged: mapped(v.Acknowledged, attemptTo),
+		Acknowledged: mapped(v.Acknowledged, attemptIDTo),
 		Unknown:      mapped(v.Unknown, jobIDTo),
 		Sender:       v.Sender,
 	}
@@ -1347,7 +1610,7 @@ func reportsReplyFrom(t *peer.TReportsReply) (v ReportsReply) {
 	}
 	return ReportsReply{
 		Incarnation:  t.Incarnation,
-		Acknowledged: mapped(t.Acknowledged, attemptFrom),
+		Acknowledged: mapped(t.Acknowledged, attemptIDFrom),
 		Unknown:      mapped(t.Unknown, jobIDFrom),
 		Sender:       t.Sender,
 	}
@@ -1395,10 +1658,62 @@ func runtimeFrom(t *application.TRuntime) (v api.Runtime) {
 	}
 }
 
+func slotTo(v Slot) *peer.TSlot {
+	return &peer.TSlot{
+		Slot:            v.Slot,
+		Seq:             bits(v.Seq),
+		JobHi:           bits(v.Running.Job.Hi),
+		JobLo:           bits(v.Running.Job.Lo),
+		Task:            v.Running.Task,
+		Attempt:         v.Running.Attempt,
+		JobClass:        int8(v.Class),
+		App:             v.App,
+		Distributor:     refTo(v.Frontend),
+		FrontendAddress: v.FrontendAddress,
+		JobName:         v.JobName,
+		Owner:           v.Owner,
+		EstimateNanos:   int64(v.Estimate),
+		RanNanos:        int64(v.Ran),
+		Reserved:        v.Reserved,
+		Fixed:           v.Fixed,
+		Serves:          v.Serves,
+		Kept:            mapped(v.Kept, attemptIDTo),
+		KeptMore:        v.KeptMore,
+		Held:            mapped(v.Held, heldTo),
+		Number:          v.Number,
+	}
+}
+
+func slotFrom(t *peer.TSlot) (v Slot) {
+	if t == nil {
+		return v
+	}
+	return Slot{
+		Slot:            t.Slot,
+		Seq:             unbits(t.Seq),
+		Running:         sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
+		Class:           sched.Class(t.JobClass),
+		App:             t.App,
+		Frontend:        refFrom(t.Distributor),
+		FrontendAddress: t.FrontendAddress,
+		JobName:         t.JobName,
+		Owner:           t.Owner,
+		Estimate:        sched.Time(t.EstimateNanos),
+		Ran:             sched.Time(t.RanNanos),
+		Reserved:        t.Reserved,
+		Fixed:           t.Fixed,
+		Serves:          t.Serves,
+		Kept:            mapped(t.Kept, attemptIDFrom),
+		KeptMore:        t.KeptMore,
+		Held:            mapped(t.Held, heldFrom),
+		Number:          t.Number,
+	}
+}
+
 func slotInventoryTo(v SlotInventory) *peer.TSlotInventory {
 	return &peer.TSlotInventory{
 		Slot:     v.Slot,
-		Attempts: mapped(v.Attempts, attemptTo),
+		Attempts: mapped(v.Attempts, attemptIDTo),
 	}
 }
 
@@ -1408,7 +1723,45 @@ func slotInventoryFrom(t *peer.TSlotInventory) (v SlotInventory) {
 	}
 	return SlotInventory{
 		Slot:     t.Slot,
-		Attempts: mapped(t.Attempts, attemptFrom),
+		Attempts: mapped(t.Attempts, attemptIDFrom),
+	}
+}
+
+func snapshotTo(v Snapshot) *peer.TSnapshot {
+	return &peer.TSnapshot{
+		Sender:         refTo(v.Sender),
+		Incarnation:    v.Incarnation,
+		Epoch:          bits(v.Epoch),
+		Sequence:       bits(v.Sequence),
+		Slots:          mapped(v.Slots, slotTo),
+		ListsKept:      v.ListsKept,
+		Stopping:       v.Stopping,
+		Draining:       v.Draining,
+		StopsWhenEmpty: v.StopsWhenEmpty,
+		DiskFault:      v.DiskFault,
+		Applications:   v.Present.Applications,
+		Executors:      n32(v.Present.Executors),
+		AwayNanos:      int64(v.Away),
+	}
+}
+
+func snapshotFrom(t *peer.TSnapshot) (v Snapshot) {
+	if t == nil {
+		return v
+	}
+	return Snapshot{
+		Sender:         refFrom(t.Sender),
+		Incarnation:    t.Incarnation,
+		Epoch:          unbits(t.Epoch),
+		Sequence:       unbits(t.Sequence),
+		Slots:          mapped(t.Slots, slotFrom),
+		ListsKept:      t.ListsKept,
+		Stopping:       t.Stopping,
+		Draining:       t.Draining,
+		StopsWhenEmpty: t.StopsWhenEmpty,
+		DiskFault:      t.DiskFault,
+		Present:        Present{Applications: t.Applications, Executors: int(t.Executors)},
+		Away:           time.Duration(t.AwayNanos),
 	}
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -44,34 +45,11 @@ func DeparturesAt(list []protocol.Departure, now sched.Time) []Departure {
 	})
 }
 
-func departureTo(d Departure) *peer.TDeparture {
-	return &peer.TDeparture{
-		Daemon: refTo(d.Daemon), Address: d.Address, Version: d.Version, State: d.State, Reason: d.Reason,
-		AgeNanos: int64(d.Age), ChangedNanos: int64(d.Changed), Origin: d.Origin, Number: d.Number,
-	}
-}
-
-// departuresFrom reads a list of departures. It leaves out what is beyond the bound and what
-// cannot be read: a daemon must be able to register whatever is said of others.
-func departuresFrom(list []*peer.TDeparture) (out []Departure) {
-	for _, t := range list[:min(len(list), MaxDepartures)] {
-		if d, ok := departureFrom(t); ok {
-			out = append(out, d)
-		}
-	}
-	return out
-}
-
-func departureFrom(t *peer.TDeparture) (Departure, bool) {
-	daemon, err := refFrom(t.Daemon)
-	switch {
-	case err != nil, daemon.Name == "", t.AgeNanos < 0 || t.ChangedNanos < 0:
-		return Departure{}, false
-	case max(len(daemon.Name), len(t.Address), len(t.Version), len(t.State), len(t.Reason)) > maxStated:
-		return Departure{}, false
-	}
-	return Departure{
-		Daemon: daemon, Address: t.Address, Version: t.Version, State: t.State, Reason: t.Reason,
-		Age: time.Duration(t.AgeNanos), Changed: time.Duration(t.ChangedNanos), Origin: t.Origin, Number: t.Number,
-	}, true
+// readable returns the departures of a list without what is beyond the bound and what cannot be read: a
+// daemon must be able to register whatever is said of others.
+func readable(list []*peer.TDeparture) []*peer.TDeparture {
+	return slices.DeleteFunc(list[:min(len(list), MaxDepartures)], func(t *peer.TDeparture) bool {
+		return refFrom(t.Daemon).Name == "" || t.AgeNanos < 0 || t.ChangedNanos < 0 ||
+			max(len(t.Daemon.Name), len(t.Address), len(t.Version), len(t.State), len(t.Reason)) > maxStated
+	})
 }

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -137,9 +136,6 @@ type Present struct {
 	Executors    int
 }
 
-// count returns the number of executors as it is sent.
-func (p Present) count() int32 { return int32(min(p.Executors, math.MaxInt32)) } //nolint:gosec // bounded
-
 // Snapshot is a node's heartbeat: all its slots.
 type Snapshot struct {
 	Sender      Ref
@@ -171,60 +167,12 @@ type SnapshotReply struct {
 	Leader      string // as in [HelloReply]
 }
 
-func slotTo(s Slot) *peer.TSlot {
-	return &peer.TSlot{
-		Slot: s.Slot, Seq: bits(s.Seq), JobHi: bits(s.Running.Job.Hi), JobLo: bits(s.Running.Job.Lo),
-		Task: s.Running.Task, Attempt: s.Running.Attempt, JobClass: int8(s.Class), App: s.App, // a class is below 2
-		Distributor: refTo(s.Frontend), FrontendAddress: s.FrontendAddress, JobName: s.JobName,
-		Owner: s.Owner, Reserved: s.Reserved, Fixed: s.Fixed, Serves: s.Serves, Kept: attemptsTo(s.Kept),
-		Held: heldTo(s.Held), Number: s.Number, KeptMore: s.KeptMore, EstimateNanos: int64(s.Estimate), RanNanos: int64(s.Ran),
-	}
-}
-
-func slotFrom(t *peer.TSlot) (Slot, error) {
-	frontend, err := refFrom(t.Distributor)
-	switch {
-	case err != nil:
-		return Slot{}, err
-	case t.JobClass < 0 || t.JobClass >= sched.NumClasses:
-		return Slot{}, fmt.Errorf("its class %d does not exist", t.JobClass)
-	case t.Number < 0 || t.Number > sched.MaxID+1:
-		return Slot{}, fmt.Errorf("its number %d is out of range", t.Number)
-	case t.KeptMore < 0:
-		return Slot{}, fmt.Errorf("the number %d of results beyond those it lists is below zero", t.KeptMore)
-	case t.EstimateNanos < 0 || t.RanNanos < 0:
-		return Slot{}, fmt.Errorf("its estimate %d or the time it has run, %d, is below zero", t.EstimateNanos, t.RanNanos)
-	case t.Slot < 0 || t.Task < 0 || t.Task >= api.MaxTasks || t.Attempt < 0:
-		return Slot{}, fmt.Errorf("its slot %d, task %d or attempt %d is out of range", t.Slot, t.Task, t.Attempt)
-	}
-	held, err := heldFrom(t.Held)
-	if err != nil {
-		return Slot{}, err
-	}
-	return Slot{
-		Slot: t.Slot, Seq: unbits(t.Seq),
-		Running: sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt},
-		Class:   sched.Class(t.JobClass), App: t.App, Frontend: frontend, FrontendAddress: t.FrontendAddress, JobName: t.JobName,
-		Owner: t.Owner, Reserved: t.Reserved, Fixed: t.Fixed, Serves: t.Serves, Kept: attemptsFrom(t.Kept),
-		Held: held, Number: t.Number, KeptMore: t.KeptMore, Estimate: sched.Time(t.EstimateNanos), Ran: sched.Time(t.RanNanos),
-	}, nil
-}
-
-func helloTo(h *Hello) *peer.THello {
-	return &peer.THello{
-		Sender: refTo(h.Sender), Incarnation: h.Incarnation, Epoch: bits(h.Epoch), Address: h.Address,
-		SchedulerAddress: h.SchedulerAddress, Group: n32(h.Group), Slots: mapped(h.Slots, slotTo), Serves: h.Serves,
-		Memory: h.Memory, Host: h.Host, Highest: h.Highest, EpochOf: h.EpochOf, Policy: h.Policy, Version: h.Version, Features: h.Features,
-		Continues: h.Continues, Complete: h.Complete, Draining: h.Draining, StopsWhenEmpty: h.StopsWhenEmpty, DiskFault: h.DiskFault, Applications: h.Present.Applications, Executors: h.Present.count(), Sequence: bits(h.Sequence), Stopping: h.Stopping, Token: bits(h.Token),
-		Departed: mapped(h.Departed, departureTo), Departures: h.Departures, DeparturesOf: h.DeparturesOf,
-	}
-}
-
-func helloFrom(t *peer.THello) (*Hello, error) {
+// readHello reads a hello, unless no daemon of this version says it.
+func readHello(t *peer.THello) (*Hello, error) {
 	if t == nil {
 		t = peer.NewTHello()
 	}
-	sender, slots, err := introduced(t.Sender, t.Slots)
+	sender, err := introduced(t.Sender, t.Slots)
 	if err != nil {
 		return nil, err
 	}
@@ -238,55 +186,24 @@ func helloFrom(t *peer.THello) (*Hello, error) {
 	case len(t.Policy) > maxStated || len(t.Version) > maxStated:
 		return nil, refusePeer(sender, fmt.Sprintf("its policy of %d bytes or version of %d bytes is longer than %d bytes", len(t.Policy), len(t.Version), maxStated))
 	}
-	return &Hello{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Address: t.Address,
-		SchedulerAddress: t.SchedulerAddress, Group: int(t.Group), Slots: slots, Serves: t.Serves,
-		Memory: t.Memory, Host: t.Host, Highest: t.Highest, EpochOf: t.EpochOf, Policy: t.Policy, Version: t.Version, Features: t.Features,
-		Continues: t.Continues, Complete: t.Complete, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Present: Present{t.Applications, int(t.Executors)}, Sequence: unbits(t.Sequence), Stopping: t.Stopping, Token: unbits(t.Token),
-		Departed: departuresFrom(t.Departed), Departures: t.Departures, DeparturesOf: t.DeparturesOf,
-	}, nil
+	t.Departed = readable(t.Departed)
+	h := helloFrom(t)
+	h.Sender, h.DiskFault = sender, clipped(h.DiskFault)
+	return &h, nil
 }
 
-func helloReplyTo(r HelloReply) *peer.THelloReply {
-	return &peer.THelloReply{
-		Sender: refTo(r.Sender), Incarnation: r.Incarnation, Epoch: bits(r.Epoch), Accepted: r.Accepted,
-		Problem: r.Problem, Serves: r.Serves, Group: n32(r.Group), Numbers: r.Numbers, Registration: r.Registration,
-		Standby: r.Standby, Leader: r.Leader,
-		Version: r.Version, Features: r.Features, Departed: mapped(r.Departed, departureTo), Departures: r.Departures,
-	}
-}
-
-func helloReplyFrom(t *peer.THelloReply) (HelloReply, error) {
-	sender, err := refFrom(t.Sender)
-	if err != nil {
-		return HelloReply{}, refusePeer(sender, err.Error())
-	}
-	return HelloReply{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Group: int(t.Group),
-		Serves: t.Serves, Accepted: t.Accepted, Problem: t.Problem, Numbers: t.Numbers, Registration: t.Registration,
-		Standby: t.Standby, Leader: t.Leader,
-		Version: t.Version, Features: t.Features, Departed: departuresFrom(t.Departed), Departures: t.Departures,
-	}, nil
-}
-
-func snapshotTo(s *Snapshot) *peer.TSnapshot {
-	return &peer.TSnapshot{
-		Sender: refTo(s.Sender), Incarnation: s.Incarnation, Epoch: bits(s.Epoch), Sequence: bits(s.Sequence),
-		Slots: mapped(s.Slots, slotTo), ListsKept: s.ListsKept, Stopping: s.Stopping, Draining: s.Draining, StopsWhenEmpty: s.StopsWhenEmpty, DiskFault: s.DiskFault, Applications: s.Present.Applications, Executors: s.Present.count(), AwayNanos: int64(s.Away),
-	}
-}
-
-func snapshotFrom(t *peer.TSnapshot) (*Snapshot, error) {
+// readSnapshot is the same for a snapshot.
+func readSnapshot(t *peer.TSnapshot) (*Snapshot, error) {
 	if t == nil {
 		t = peer.NewTSnapshot()
 	}
-	sender, slots, err := introduced(t.Sender, t.Slots)
+	sender, err := introduced(t.Sender, t.Slots)
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{
-		Sender: sender, Incarnation: t.Incarnation, Epoch: unbits(t.Epoch), Sequence: unbits(t.Sequence), Slots: slots, ListsKept: t.ListsKept, Stopping: t.Stopping, Draining: t.Draining, StopsWhenEmpty: t.StopsWhenEmpty, DiskFault: clipped(t.DiskFault), Present: Present{t.Applications, int(t.Executors)}, Away: time.Duration(max(t.AwayNanos, 0)),
-	}, nil
+	s := snapshotFrom(t)
+	s.Sender, s.DiskFault, s.Away = sender, clipped(s.DiskFault), max(s.Away, 0)
+	return &s, nil
 }
 
 // mostFault bounds a fault of a disk in bytes: its master keeps it, and passes it on.
@@ -295,22 +212,21 @@ const mostFault = 500
 // clipped returns the beginning of a fault that is too long.
 func clipped(fault string) string { return api.Clip(fault, mostFault) }
 
-// introduced reads the sender, which must be named, and its slots.
-func introduced(from *peer.TRef, list []*peer.TSlot) (Ref, []Slot, error) {
-	sender, err := refFrom(from)
-	if err != nil {
-		return Ref{}, nil, refusePeer(Ref{}, err.Error())
+// introduced returns the sender, which must be named, when its slots can be read.
+func introduced(from *peer.TRef, slots []*peer.TSlot) (Ref, error) {
+	sender := refFrom(from)
+	if err := checkRef(from); err != nil {
+		return Ref{}, refusePeer(Ref{}, err.Error())
 	}
-	if from == nil || sender.Name == "" {
-		return Ref{}, nil, refusePeer(sender, "it does not name its sender")
+	if sender.Name == "" {
+		return Ref{}, refusePeer(sender, "it does not name its sender")
 	}
-	slots := make([]Slot, len(list))
-	for i, t := range list {
-		if slots[i], err = slotFrom(t); err != nil {
-			return Ref{}, nil, refusePeer(sender, fmt.Sprintf("slot %d of %d: %v", i+1, len(list), err))
+	for i, t := range slots {
+		if err := checkSlot(t); err != nil {
+			return Ref{}, refusePeer(sender, fmt.Sprintf("slot %d of %d: %v", i+1, len(slots), err))
 		}
 	}
-	return sender.Daemon(), slots, nil
+	return sender.Daemon(), nil
 }
 
 func refusePeer(sender Ref, what string) error {

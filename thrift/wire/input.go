@@ -91,14 +91,14 @@ func (h peerHandler) TaskInput(ctx context.Context, attempt *peer.TAttempt, inpu
 	if err := piece.check(); err != nil {
 		return nil, refusal(err)
 	}
-	r, err := h.ports.Input.AttemptInput(ctx, attemptFrom(attempt), piece)
+	r, err := h.ports.Input.AttemptInput(ctx, attemptIDFrom(attempt), piece)
 	return inputReplyTo(r), refusal(err)
 }
 
 // AttemptInput gives a piece of standard input to an attempt on a node.
 func (p *PeerClient) AttemptInput(ctx context.Context, id sched.AttemptID, piece Input) (InputReply, error) {
 	t, err := invoke(ctx, p.caller, "giving an attempt its standard input", func(ctx context.Context, c thrift.TClient) (*published.TInputReply, error) {
-		return peer.NewPeerServiceClient(c).TaskInput(ctx, attemptTo(id), inputTo(piece))
+		return peer.NewPeerServiceClient(c).TaskInput(ctx, attemptIDTo(id), inputTo(piece))
 	})
 	return inputReplyFrom(t), err
 }

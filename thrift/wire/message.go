@@ -35,7 +35,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.EstimateNanos, t.AgeNanos = int64(m.Estimate), ageTo(m.Arrival, now)
 	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
 	t.Owner, t.Priority = m.Owner, m.Priority
-	t.Kept, t.CoreDisconnectNanos, t.CoreMaxRunning = attemptsTo(m.Kept), int64(m.MaxDisconnect), m.MaxRunning
+	t.Kept, t.CoreDisconnectNanos, t.CoreMaxRunning = mapped(m.Kept, attemptIDTo), int64(m.MaxDisconnect), m.MaxRunning
 	t.More, err = c.moreTo(m.More, now)
 	return err
 }
@@ -62,7 +62,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.Arrival = ageFrom(t.AgeNanos, now)
 	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
 	m.Owner, m.Priority = t.Owner, t.Priority
-	m.Kept, m.MaxDisconnect, m.MaxRunning = attemptsFrom(t.Kept), sched.Time(t.CoreDisconnectNanos), t.CoreMaxRunning
+	m.Kept, m.MaxDisconnect, m.MaxRunning = mapped(t.Kept, attemptIDFrom), sched.Time(t.CoreDisconnectNanos), t.CoreMaxRunning
 	m.More, err = c.moreFrom(t.More, now)
 	return err
 }
@@ -142,18 +142,3 @@ func checkMessage(t *peer.TMessage) error {
 func ofOneTask(t *peer.TMessage) bool {
 	return kindsByNumber[t.Kind] == sched.Launch && len(t.TaskIds) == 1
 }
-
-func attemptTo(a sched.AttemptID) *peer.TAttempt {
-	return &peer.TAttempt{JobHi: bits(a.Job.Hi), JobLo: bits(a.Job.Lo), Task: a.Task, Attempt: a.Attempt}
-}
-
-func attemptFrom(t *peer.TAttempt) sched.AttemptID {
-	if t == nil {
-		return sched.AttemptID{}
-	}
-	return sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt}
-}
-
-func attemptsTo(list []sched.AttemptID) []*peer.TAttempt { return mapped(list, attemptTo) }
-
-func attemptsFrom(list []*peer.TAttempt) []sched.AttemptID { return mapped(list, attemptFrom) }

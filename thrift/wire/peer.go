@@ -148,7 +148,7 @@ func (h peerHandler) Hello(ctx context.Context, t *peer.THello) (*peer.THelloRep
 	if h.ports.Registrar == nil {
 		return nil, refusal(notHere("master"))
 	}
-	hello, err := helloFrom(t)
+	hello, err := readHello(t)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -163,7 +163,7 @@ func (h peerHandler) Snapshot(ctx context.Context, t *peer.TSnapshot) (*peer.TSn
 	if h.ports.Registrar == nil {
 		return nil, refusal(notHere("master"))
 	}
-	s, err := snapshotFrom(t)
+	s, err := readSnapshot(t)
 	if err != nil {
 		return nil, refusal(err)
 	}
@@ -238,7 +238,7 @@ func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream
 	if h.ports.Logs == nil {
 		return nil, refusal(notHere("node monitor"))
 	}
-	c, err := h.ports.Logs.AttemptLog(ctx, AttemptLogRequest{Attempt: attemptFrom(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
+	c, err := h.ports.Logs.AttemptLog(ctx, AttemptLogRequest{Attempt: attemptIDFrom(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
 	return logChunkTo(c), refusal(err)
 }
 

@@ -58,18 +58,22 @@ func (p *PeerClient) Reports(ctx context.Context, b *Batch) (ReportsReply, error
 // Hello registers this daemon with a master.
 func (p *PeerClient) Hello(ctx context.Context, h *Hello) (HelloReply, error) {
 	r, err := invoke(ctx, p.caller, "registering with a master", func(ctx context.Context, c thrift.TClient) (*peer.THelloReply, error) {
-		return peer.NewPeerServiceClient(c).Hello(ctx, helloTo(h))
+		return peer.NewPeerServiceClient(c).Hello(ctx, helloTo(*h))
 	})
 	if err != nil {
 		return HelloReply{}, err
 	}
-	return helloReplyFrom(r)
+	if err := checkRef(r.Sender); err != nil {
+		return HelloReply{}, refusePeer(Ref{}, err.Error())
+	}
+	r.Departed = readable(r.Departed)
+	return helloReplyFrom(r), nil
 }
 
 // Snapshot sends a node's heartbeat to its master.
 func (p *PeerClient) Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, error) {
 	r, err := invoke(ctx, p.caller, "sending a heartbeat to a master", func(ctx context.Context, c thrift.TClient) (*peer.TSnapshotReply, error) {
-		return peer.NewPeerServiceClient(c).Snapshot(ctx, snapshotTo(s))
+		return peer.NewPeerServiceClient(c).Snapshot(ctx, snapshotTo(*s))
 	})
 	return snapshotReplyFrom(r), err
 }
@@ -135,7 +139,7 @@ func (p *PeerClient) GroupOwners(ctx context.Context) (api.GroupOwners, error) {
 // AttemptLog returns a part of an attempt's output from a node.
 func (p *PeerClient) AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error) {
 	t, err := invoke(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
-		return peer.NewPeerServiceClient(c).TaskLog(ctx, attemptTo(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
+		return peer.NewPeerServiceClient(c).TaskLog(ctx, attemptIDTo(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
 	})
 	return logChunkFrom(t), err
 }

@@ -93,18 +93,6 @@ func (c *Codec) probedFrom(t *peer.TProbed, now sched.Time) (sched.Probed, error
 	}, err
 }
 
-func attainedTo(a sched.Attained) *peer.TAttained {
-	return &peer.TAttained{
-		JobHi: bits(a.ID.Job.Hi), JobLo: bits(a.ID.Job.Lo), Task: a.ID.Task, Attempt: a.ID.Attempt,
-		ServiceNanos: int64(a.Service), Running: a.Running,
-	}
-}
-
-func attainedFrom(t *peer.TAttained) sched.Attained {
-	id := sched.AttemptID{Job: sched.JobID{Hi: unbits(t.JobHi), Lo: unbits(t.JobLo)}, Task: t.Task, Attempt: t.Attempt}
-	return sched.Attained{ID: id, Service: sched.Time(t.ServiceNanos), Running: t.Running}
-}
-
 // checkMore rejects fields that no daemon of this version sends.
 func checkMore(t *peer.TMore) error {
 	if t == nil {

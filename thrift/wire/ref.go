@@ -47,14 +47,19 @@ func refTo(r Ref) *peer.TRef {
 	return &peer.TRef{Role: int8(r.Role), Name: r.Name, Slot: r.Slot} // a role is below 4
 }
 
-func refFrom(t *peer.TRef) (Ref, error) {
-	if t == nil {
-		return Ref{}, nil
+// refFrom reads what checkRef has accepted; anything else is the zero Ref.
+func refFrom(t *peer.TRef) Ref {
+	if t == nil || checkRef(t) != nil {
+		return Ref{}
 	}
-	if t.Role < 0 || t.Role > int8(sched.Worker) {
-		return Ref{}, fmt.Errorf("it names a core of role %d, which does not exist", t.Role)
+	return Ref{Role: sched.Role(t.Role), Name: t.Name, Slot: t.Slot}
+}
+
+func checkRef(t *peer.TRef) error {
+	if t != nil && (t.Role < 0 || t.Role > int8(sched.Worker)) {
+		return fmt.Errorf("it names a core of role %d, which does not exist", t.Role)
 	}
-	return Ref{Role: sched.Role(t.Role), Name: t.Name, Slot: t.Slot}, nil
+	return nil
 }
 
 // addrTo translates a core named inside a message; the zero address names none.
@@ -73,9 +78,9 @@ func (c *Codec) addrFrom(t *peer.TRef) (sched.Addr, error) {
 	if t == nil {
 		return sched.Addr{}, nil
 	}
-	r, err := refFrom(t)
-	if err != nil || r == (Ref{}) {
-		return sched.Addr{}, err
+	r := refFrom(t)
+	if r == (Ref{}) {
+		return sched.Addr{}, checkRef(t)
 	}
 	return c.directory.Addr(r), nil
 }

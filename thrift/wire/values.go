@@ -12,6 +12,24 @@ func unbits(i int64) uint64 { return uint64(i) } // a bit pattern
 // n32 carries a count in 32 bits, at most the largest of them.
 func n32(n int) int32 { return int32(min(max(n, math.MinInt32), math.MaxInt32)) } // bounded
 
+// noNumber stands for a number that is not there.
+const noNumber = -1
+
+// numberTo carries a number that may be missing and is not negative.
+func numberTo(n *int) int32 {
+	if n == nil {
+		return noNumber
+	}
+	return n32(*n)
+}
+
+func numberFrom(n int32) *int {
+	if n == noNumber {
+		return nil
+	}
+	return new(int(n))
+}
+
 // millis32 carries a wait.
 func millis32(d time.Duration) int32 { return n32(int(d / time.Millisecond)) }
 

@@ -4,12 +4,13 @@
 // The pairs of structs are listed in pairs.go. Two fields belong together when their
 // names are equal except for case, or when the Thrift name has the unit appended
 // (Ran and ranNanos), or when aliases lists them; their types decide how the value
-// is carried. A field on either side without a counterpart is an error, so that no
-// field is forgotten on the way.
+// is carried. A struct without a counterpart lies in the Thrift struct field by field
+// (Running.Job.Hi is jobHi). A field on either side without a counterpart is an error,
+// so that no field is forgotten on the way.
 //
-// A translation that checks what it reads, or that lays fields out differently, is
-// not generated: those of messages, slots and requests are written by hand in
-// package wire.
+// What is read is checked before, on the Thrift struct, by functions of package wire.
+// Translations that lay fields out differently, those of messages, payloads and requests,
+// are written by hand there.
 //
 //	go run ./thrift/wiregen . thrift/wire/conversions.go     (make generate does it)
 package main

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,5 +32,25 @@ func TestFieldsWithoutCounterpartAreRefused(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", thrift, err, want)
 		}
+	}
+}
+
+// A struct without a counterpart lies in the Thrift struct field by field.
+func TestNestedFields(t *testing.T) {
+	s := sources{structs: map[string][]field{
+		"wire.Slot":  {{"Running", "sched.ID"}, {"Ran", "bool"}},
+		"sched.ID":   {{"Job", "sched.Job"}, {"Task", "int32"}},
+		"sched.Job":  {{"Hi", "uint64"}},
+		"peer.TSlot": {{"JobHi", "int64"}, {"Task", "int32"}, {"Ran", "bool"}},
+	}}
+	c, err := s.conversion(pair{plain: "wire.Slot", thrift: "peer.TSlot"})
+	to := []assignment{{"JobHi", "bits(v.Running.Job.Hi)"}, {"Task", "v.Running.Task"}, {"Ran", "v.Ran"}}
+	from := []assignment{{"Running", "sched.ID{Job: sched.Job{Hi: unbits(t.JobHi)}, Task: t.Task}"}, {"Ran", "t.Ran"}}
+	if err != nil || !slices.Equal(c.To, to) || !slices.Equal(c.From, from) {
+		t.Errorf("%v, %v, %v", c.To, c.From, err)
+	}
+	s.structs["peer.TSlot"] = s.structs["peer.TSlot"][1:]
+	if _, err := s.conversion(pair{plain: "wire.Slot", thrift: "peer.TSlot"}); err == nil || !strings.Contains(err.Error(), "Hi has no counterpart") {
+		t.Error(err)
 	}
 }

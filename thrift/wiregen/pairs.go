@@ -35,7 +35,7 @@ var pairs = []pair{
 	{plain: "api.UsageSum", thrift: "published.TUsageSum"},
 	{plain: "api.HistoryQuery", thrift: "published.THistoryQuery"},
 	{plain: "api.HistoryPage", thrift: "published.THistoryPage"},
-	{plain: "api.Event", thrift: "published.TEvent", hand: "event"},
+	{plain: "api.Event", thrift: "published.TEvent"},
 	{plain: "api.EventQuery", thrift: "published.TEventQuery"},
 	{plain: "api.EventPage", thrift: "published.TEventPage"},
 
@@ -72,13 +72,22 @@ var pairs = []pair{
 	{plain: "wire.JobView", thrift: "peer.TJobView"},
 	{plain: "wire.RunningJobs", thrift: "peer.TRunningJobs"},
 	{plain: "sched.JobID", thrift: "peer.TJobId"},
-	{plain: "sched.AttemptID", thrift: "peer.TAttempt", hand: "attempt"},
+	{plain: "sched.AttemptID", thrift: "peer.TAttempt"},
+	{plain: "sched.Attained", thrift: "peer.TAttained"},
+	{plain: "wire.Departure", thrift: "peer.TDeparture"},
+	{plain: "wire.Held", thrift: "peer.THeld"},
+	{plain: "wire.Hello", thrift: "peer.THello"},
+	{plain: "wire.HelloReply", thrift: "peer.THelloReply"},
+	{plain: "wire.Ref", thrift: "peer.TRef", hand: "ref"}, // the zero one is none
+	{plain: "wire.Slot", thrift: "peer.TSlot"},
+	{plain: "wire.Snapshot", thrift: "peer.TSnapshot"},
 }
 
 // aliases lists the names of fields that differ in more than case or unit.
 var aliases = map[string]string{
 	"Class":         "JobClass",
 	"Exit":          "ExitStatus",
+	"Frontend":      "Distributor",
 	"IdleReserve":   "IdleReserved",
 	"Job":           "JobId",
 	"RefusedLaunch": "Refused",
