@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// warned is a row of the tables of warnings and errors in docs/operations.md.
+// warned is a row of the table of messages in docs/operations.md.
 var warned = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\|$")
 
 // warnings returns the messages that a file logs as warnings, by a logger or by a function of its
@@ -95,32 +95,17 @@ func written(x ast.Expr) string {
 	return "..."
 }
 
-// TestWarningsAreExplained: docs/operations.md explains of each message that a daemon logs as
-// a warning what to do, and of no other.
-func TestWarningsAreExplained(t *testing.T) {
-	explains(t, "What each warning means", 40, warnings)
-}
-
-// TestErrorsAreExplained: the same, of each message that a daemon logs as an error.
-func TestErrorsAreExplained(t *testing.T) {
-	explains(t, "What each error means", 20, errorsLogged)
-}
-
-// explains compares the table in a section of docs/operations.md with the messages of the sources.
-func explains(t *testing.T, section string, least int, of func(*ast.File) []string) {
+// TestTheLogIsExplained: each row of the table of docs/operations.md is about a message that a daemon
+// logs as a warning or an error, and is there once.
+func TestTheLogIsExplained(t *testing.T) {
+	t.Parallel()
 	root := moduleRoot(t, shipped(t))
-	_, page, found := strings.Cut(read(t, filepath.Join(root, "docs", "operations.md")), "\n## "+section+"\n")
+	_, page, found := strings.Cut(read(t, filepath.Join(root, "docs", "operations.md")), "\n## What the log asks for\n")
 	if !found {
-		t.Fatalf("docs/operations.md has no section %q", section)
+		t.Fatal("docs/operations.md has no section of that name")
 	}
 	page, _, _ = strings.Cut(page, "\n## ")
-	explained := map[string]bool{} // whether it was found in the source
-	for _, row := range warned.FindAllStringSubmatch(page, -1) {
-		if _, twice := explained[row[1]]; twice {
-			t.Errorf("docs/operations.md, %s: %q is there twice", section, row[1])
-		}
-		explained[row[1]] = false
-	}
+	logged := map[string]bool{}
 	for _, path := range sources(t, root) {
 		folder, _, _ := strings.Cut(strings.TrimPrefix(path, root+"/"), "/")
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || folder == "bench" || folder == "tools" {
@@ -130,19 +115,22 @@ func explains(t *testing.T, section string, least int, of func(*ast.File) []stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, message := range of(f) {
-			if _, ok := explained[message]; !ok {
-				t.Errorf("%s logs %q, which docs/operations.md, %s, does not explain; add a row to its table", strings.TrimPrefix(path, root+"/"), message, section)
-			}
-			explained[message] = true
+		for _, message := range slices.Concat(warnings(f), errorsLogged(f)) {
+			logged[message] = true
 		}
 	}
-	for message, found := range explained {
-		if !found {
-			t.Errorf("docs/operations.md, %s: nothing logs %q", section, message)
+	rows := map[string]bool{}
+	for _, row := range warned.FindAllStringSubmatch(page, -1) {
+		switch message := row[1]; {
+		case rows[message]:
+			t.Errorf("docs/operations.md has %q twice", message)
+		case !logged[message]:
+			t.Errorf("docs/operations.md explains %q, and nothing logs it", message)
+		default:
+			rows[message] = true
 		}
 	}
-	if len(explained) < least {
-		t.Errorf("%s: %d messages were found; the test reads the wrong files", section, len(explained))
+	if len(rows) < 20 {
+		t.Errorf("%d rows were found; the test reads the wrong table", len(rows))
 	}
 }
