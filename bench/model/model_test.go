@@ -15,7 +15,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// docs/policies.md, What the definitions should yield: "equation for P_job,
+// bench/results/expected.md: "equation for P_job,
 // exponential, N_w 50/100/200 at load 0.9 | ... (formula 0.591 / 0.766 / 0.901)".
 func TestJobExponential(t *testing.T) {
 	for _, c := range []struct {

@@ -72,8 +72,7 @@ func TestSteadyState(t *testing.T) {
 }
 
 // bench/model/README.md: "Figures 3 and 4: 30,000 workers, F = 100, T_e = 100 ms,
-// delay 0.5 ms ... exact simulation is within 4 points"; docs/policies.md, What the
-// definitions should yield: "N_w 50/100/200 at load 0.9 | simulation 0.575 / 0.738 /
+// delay 0.5 ms ... exact simulation is within 4 points"; bench/results/expected.md: "N_w 50/100/200 at load 0.9 | simulation 0.575 / 0.738 /
 // 0.877 (formula 0.591 / 0.766 / 0.901)".
 //
 // The row is one run of some seconds of the cluster's time. From seed to seed such

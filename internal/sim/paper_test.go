@@ -73,7 +73,7 @@ func within(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// docs/policies.md, What the definitions should yield: "the same with one group of 120
+// bench/results/expected.md: "the same with one group of 120
 // | short 0.466 / 1.690 / 3.258 s, long 197.6 / 252.0 / 287.5 s (deterministic:
 // exact)".
 func TestNGO90WithOneGroupIsExact(t *testing.T) {
@@ -89,7 +89,7 @@ func TestNGO90WithOneGroupIsExact(t *testing.T) {
 	}
 }
 
-// docs/policies.md, What the definitions should yield: "ngo_90 file, pigeon | short
+// bench/results/expected.md: "ngo_90 file, pigeon | short
 // p50/p90/p99 0.48 / 1.86 / 3.8 s (+-0.02 / 0.15 / 0.5 over seeds); long 199 / 256 /
 // 292 s (+-2 %)". The tolerance is the spread from seed to seed, so the median over
 // seeds is compared with the value.

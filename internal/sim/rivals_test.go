@@ -48,7 +48,7 @@ func medians(t *testing.T, w *workload.Workload, cfg sim.Config, seeds int) (m [
 	return m
 }
 
-// docs/policies.md, What the definitions should yield: "ngo_90 file, sparrow / eagle /
+// bench/results/expected.md: "ngo_90 file, sparrow / eagle /
 // hawk over pigeon, short p50/p90/p99 | 212/100/57, 2.1/26/16, 16/34/33 (within 20 %);
 // long within 5 % of pigeon, sparrow 0.86". For sparrow's long percentiles that is the
 // median. Eagle and Hawk place long jobs alike and without a draw; their medians are
@@ -81,9 +81,8 @@ func TestRivalsOverPigeonOnNGO90(t *testing.T) {
 	}
 }
 
-// priority is Pigeon with one group. docs/policies.md, What the definitions should
-// yield: "short 0.466 / 1.690 / 3.258 s, long 197.6 / 252.0 / 287.5 s (deterministic:
-// exact)". Here the cluster is configured with three groups.
+// priority is Pigeon with one group. bench/results/expected.md: "short 0.466 / 1.690 / 3.258 s, long
+// 197.6 / 252.0 / 287.5 s (deterministic: exact)". Here the cluster is configured with three groups.
 func TestPriorityOnNGO90IsExact(t *testing.T) {
 	w := trace(t, "ngo_90.tr")
 	c := completions(w, run(t, w, under(t, "priority", ec2(40, 40, 40))))
@@ -93,7 +92,7 @@ func TestPriorityOnNGO90IsExact(t *testing.T) {
 	}
 }
 
-// docs/policies.md, What the definitions should yield: "20, 12, 13 (45) central", in
+// bench/results/expected.md: "20, 12, 13 (45) central", in
 // two groups as in one; weight and reserved workers have no effect on fifo.
 func TestCentralWorkedExample(t *testing.T) {
 	for _, name := range []string{"fifo", "priority"} {

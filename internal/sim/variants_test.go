@@ -115,7 +115,7 @@ func bothOrders(rows []row) (both []row) {
 	return both
 }
 
-// docs/policies.md, What the definitions should yield: "pigeon-sort over pigeon, load
+// bench/results/expected.md: "pigeon-sort over pigeon, load
 // 0.9 steady, by age: short mean, p99; long mean, p99 | ngo 0.61, 0.37; 0.45, 0.80;
 // nyh 0.49, 0.93; 0.68, 1.02 (aging 0: long 0.44, 0.81; 0.68, 1.11); at most 5.5
 // messages per task". The short p99 varies from seed to seed by a third.
