@@ -62,16 +62,6 @@ func (h ownersHandler) Want(ctx context.Context, t *application.TWants) (*applic
 	return applicationReplyTo(r), refusal(err)
 }
 
-// News_ implements the method news under the name that the generator derives.
-func (h ownersHandler) News_(ctx context.Context, app string, incarnation, version int64, waitMillis int32) (*application.TNews, error) {
-	n, err := h.owners.News(ctx, app, incarnation, version, time.Duration(waitMillis)*time.Millisecond)
-	return newsTo(n), refusal(err)
-}
-
-func (h ownersHandler) EndApplication(ctx context.Context, app string, incarnation int64) error {
-	return refusal(h.owners.EndApplication(ctx, app, incarnation))
-}
-
 // ApplicationClient calls a frontend as an application with executors does.
 type ApplicationClient struct{ caller Caller }
 
@@ -80,14 +70,6 @@ var _ ExecutorOwners = (*ApplicationClient)(nil)
 // NewApplicationClient calls the frontend that the caller's connections lead to.
 func NewApplicationClient(c Caller) *ApplicationClient { return &ApplicationClient{caller: c} }
 
-// RegisterApplication registers an application.
-func (c *ApplicationClient) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
-	r, err := invoke(ctx, c.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
-		return application.NewApplicationServiceClient(c).RegisterApplication(ctx, applicationTo(*a))
-	})
-	return applicationReplyFrom(r), err
-}
-
 // PutFile sends a piece of a file.
 func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, offset int64, data []byte) (int64, error) {
 	if data == nil {
@@ -95,28 +77,5 @@ func (c *ApplicationClient) PutFile(ctx context.Context, app, sha256 string, off
 	}
 	return invoke(ctx, c.caller, "sending a file of an application", func(ctx context.Context, c thrift.TClient) (int64, error) {
 		return application.NewApplicationServiceClient(c).PutFile(ctx, app, sha256, offset, data)
-	})
-}
-
-// Want sets the levels that an application wants.
-func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
-	r, err := invoke(ctx, c.caller, "stating what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
-		return application.NewApplicationServiceClient(c).Want(ctx, wantsTo(*w))
-	})
-	return applicationReplyFrom(r), err
-}
-
-// News waits for news of an application's executors.
-func (c *ApplicationClient) News(ctx context.Context, app string, incarnation, version int64, wait time.Duration) (api.News, error) {
-	r, err := invoke(ctx, c.caller, "waiting for news of an application", func(ctx context.Context, c thrift.TClient) (*application.TNews, error) {
-		return application.NewApplicationServiceClient(c).News_(ctx, app, incarnation, version, millis32(wait))
-	})
-	return newsFrom(r), err
-}
-
-// EndApplication ends an application.
-func (c *ApplicationClient) EndApplication(ctx context.Context, app string, incarnation int64) error {
-	return invokeVoid(ctx, c.caller, "ending an application", func(ctx context.Context, c thrift.TClient) error {
-		return application.NewApplicationServiceClient(c).EndApplication(ctx, app, incarnation)
 	})
 }

@@ -3,7 +3,10 @@
 package wire
 
 import (
+	"context"
 	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -1992,4 +1995,466 @@ func wantsFrom(t *application.TWants) (v api.Wants) {
 		Levels:       mapped(t.Levels, levelFrom),
 		LastExecutor: int(t.LastExecutor),
 	}
+}
+
+func (h schedulerHandler) JobStatus(ctx context.Context, jobId string) (*published.TJobStatus, error) {
+	answer, err := h.Scheduler.Status(ctx, jobId)
+	return statusTo(answer), refusal(err)
+}
+
+// Status calls JobStatus of published.SchedulerService.
+func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, error) {
+	answer, err := invoke(ctx, s.caller, "asking for a job's status", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).JobStatus(ctx, job)
+	})
+	return statusFrom(answer), err
+}
+
+func (h schedulerHandler) WaitJob(ctx context.Context, jobId string, timeoutMillis int64) (*published.TJobStatus, error) {
+	answer, err := h.Scheduler.Wait(ctx, jobId, millis(timeoutMillis))
+	return statusTo(answer), refusal(err)
+}
+
+// Wait calls WaitJob of published.SchedulerService.
+func (s *SchedulerClient) Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error) {
+	answer, err := invoke(ctx, s.caller, "waiting for a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).WaitJob(ctx, job, millisUp(timeout))
+	})
+	return statusFrom(answer), err
+}
+
+func (h schedulerHandler) CancelJob(ctx context.Context, jobId string) (*published.TJobStatus, error) {
+	answer, err := h.Scheduler.Cancel(ctx, jobId)
+	return statusTo(answer), refusal(err)
+}
+
+// Cancel calls CancelJob of published.SchedulerService.
+func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, error) {
+	answer, err := invoke(ctx, s.caller, "cancelling a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
+		return published.NewSchedulerServiceClient(c).CancelJob(ctx, job)
+	})
+	return statusFrom(answer), err
+}
+
+func (h schedulerHandler) ExplainJob(ctx context.Context, jobId string) (*published.TExplanation, error) {
+	answer, err := h.Scheduler.Explain(ctx, jobId)
+	return optionalTo(answer, explanationTo), refusal(err)
+}
+
+// Explain calls ExplainJob of published.SchedulerService.
+func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explanation, error) {
+	answer, err := invoke(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
+		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
+	})
+	return optionalFrom(answer, explanationFrom), err
+}
+
+func (h schedulerHandler) TaskLog(ctx context.Context, jobId string, task int32, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
+	answer, err := h.Scheduler.TaskLog(ctx, LogRequest{Job: jobId, Task: int(task), Attempt: int(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
+	return logChunkTo(answer), refusal(err)
+}
+
+// TaskLog calls TaskLog of published.SchedulerService.
+func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
+	answer, err := invoke(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
+		return published.NewSchedulerServiceClient(c).TaskLog(ctx, r.Job, n32(r.Task), n32(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
+	})
+	return logChunkFrom(answer), err
+}
+
+// TaskInput calls TaskInput of published.SchedulerService.
+func (s *SchedulerClient) TaskInput(ctx context.Context, r InputRequest) (InputReply, error) {
+	answer, err := invoke(ctx, s.caller, "giving a task its standard input", func(ctx context.Context, c thrift.TClient) (*published.TInputReply, error) {
+		return published.NewSchedulerServiceClient(c).TaskInput(ctx, r.Job, n32(r.Attempt), r.Node, inputTo(r.Piece))
+	})
+	return inputReplyFrom(answer), err
+}
+
+func (h schedulerHandler) StageFiles(ctx context.Context, files []*published.TStagedFile) ([]int64, error) {
+	answer, err := h.Scheduler.StageFiles(ctx, mapped(files, stagedFileFrom))
+	return answer, refusal(err)
+}
+
+// StageFiles calls StageFiles of published.SchedulerService.
+func (s *SchedulerClient) StageFiles(ctx context.Context, files []api.StagedFile) ([]int64, error) {
+	answer, err := invoke(ctx, s.caller, "announcing the staged files of a job", func(ctx context.Context, c thrift.TClient) ([]int64, error) {
+		return published.NewSchedulerServiceClient(c).StageFiles(ctx, mapped(files, stagedFileTo))
+	})
+	return answer, err
+}
+
+func (h schedulerHandler) StagePiece(ctx context.Context, sha256 string, offset int64, data []byte) (int64, error) {
+	answer, err := h.Scheduler.StagePiece(ctx, sha256, offset, data)
+	return answer, refusal(err)
+}
+
+// StagePiece calls StagePiece of published.SchedulerService.
+func (s *SchedulerClient) StagePiece(ctx context.Context, sha256 string, offset int64, data []byte) (int64, error) {
+	answer, err := invoke(ctx, s.caller, "sending a staged file", func(ctx context.Context, c thrift.TClient) (int64, error) {
+		return published.NewSchedulerServiceClient(c).StagePiece(ctx, sha256, offset, data)
+	})
+	return answer, err
+}
+
+func (h schedulerHandler) History(ctx context.Context, query *published.THistoryQuery) (*published.THistoryPage, error) {
+	answer, err := h.Scheduler.History(ctx, historyQueryFrom(query))
+	return historyPageTo(answer), refusal(err)
+}
+
+// History calls History of published.SchedulerService.
+func (s *SchedulerClient) History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
+	answer, err := invoke(ctx, s.caller, "asking for the history of jobs", func(ctx context.Context, c thrift.TClient) (*published.THistoryPage, error) {
+		return published.NewSchedulerServiceClient(c).History(ctx, historyQueryTo(q))
+	})
+	return historyPageFrom(answer), err
+}
+
+func (h schedulerHandler) Events(ctx context.Context, query *published.TEventQuery) (*published.TEventPage, error) {
+	answer, err := h.Scheduler.Events(ctx, eventQueryFrom(query))
+	return eventPageTo(answer), refusal(err)
+}
+
+// Events calls Events of published.SchedulerService.
+func (s *SchedulerClient) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
+	answer, err := invoke(ctx, s.caller, "asking for events", func(ctx context.Context, c thrift.TClient) (*published.TEventPage, error) {
+		return published.NewSchedulerServiceClient(c).Events(ctx, eventQueryTo(q))
+	})
+	return eventPageFrom(answer), err
+}
+
+func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterState, error) {
+	answer, err := h.Scheduler.Nodes(ctx)
+	return mapped(answer, masterStateTo), refusal(err)
+}
+
+// Nodes calls ListNodes of published.SchedulerService.
+func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) {
+	answer, err := invoke(ctx, s.caller, "listing nodes", func(ctx context.Context, c thrift.TClient) ([]*published.TMasterState, error) {
+		return published.NewSchedulerServiceClient(c).ListNodes(ctx)
+	})
+	return mapped(answer, masterStateFrom), err
+}
+
+func (h schedulerHandler) ForgetNode(ctx context.Context, node string) ([]int32, error) {
+	answer, err := h.Scheduler.ForgetNode(ctx, node)
+	return answer, refusal(err)
+}
+
+// ForgetNode calls ForgetNode of published.SchedulerService.
+func (s *SchedulerClient) ForgetNode(ctx context.Context, name string) ([]int32, error) {
+	answer, err := invoke(ctx, s.caller, "forgetting a node", func(ctx context.Context, c thrift.TClient) ([]int32, error) {
+		return published.NewSchedulerServiceClient(c).ForgetNode(ctx, name)
+	})
+	return answer, err
+}
+
+func (h schedulerHandler) ListShares(ctx context.Context) (*published.TShares, error) {
+	answer, err := h.Scheduler.Shares(ctx)
+	return ownerSharesTo(answer), refusal(err)
+}
+
+// Shares calls ListShares of published.SchedulerService.
+func (s *SchedulerClient) Shares(ctx context.Context) (api.OwnerShares, error) {
+	answer, err := invoke(ctx, s.caller, "listing shares", func(ctx context.Context, c thrift.TClient) (*published.TShares, error) {
+		return published.NewSchedulerServiceClient(c).ListShares(ctx)
+	})
+	return ownerSharesFrom(answer), err
+}
+
+func (h schedulerHandler) Identify(ctx context.Context) (*published.TFrontendIdentity, error) {
+	answer, err := h.Scheduler.Identify(ctx)
+	return frontendIdentityTo(answer), refusal(err)
+}
+
+// Identify calls Identify of published.SchedulerService.
+func (s *SchedulerClient) Identify(ctx context.Context) (api.FrontendIdentity, error) {
+	answer, err := invoke(ctx, s.caller, "asking which frontend answers", func(ctx context.Context, c thrift.TClient) (*published.TFrontendIdentity, error) {
+		return published.NewSchedulerServiceClient(c).Identify(ctx)
+	})
+	return frontendIdentityFrom(answer), err
+}
+
+func (h schedulerHandler) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (*published.TNodeDrain, error) {
+	answer, err := h.Scheduler.DrainNode(ctx, node, api.DrainOrder{Deadline: millis(deadlineMillis), Kill: kill})
+	return nodeDrainTo(answer), refusal(err)
+}
+
+// DrainNode calls DrainNode of published.SchedulerService.
+func (s *SchedulerClient) DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
+	answer, err := invoke(ctx, s.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
+		return published.NewSchedulerServiceClient(c).DrainNode(ctx, node, millisUp(o.Deadline), o.Kill)
+	})
+	return nodeDrainFrom(answer), err
+}
+
+func (h schedulerHandler) ResumeNode(ctx context.Context, node string) (*published.TNodeDrain, error) {
+	answer, err := h.Scheduler.ResumeNode(ctx, node)
+	return nodeDrainTo(answer), refusal(err)
+}
+
+// ResumeNode calls ResumeNode of published.SchedulerService.
+func (s *SchedulerClient) ResumeNode(ctx context.Context, node string) (api.NodeDrain, error) {
+	answer, err := invoke(ctx, s.caller, "resuming a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
+		return published.NewSchedulerServiceClient(c).ResumeNode(ctx, node)
+	})
+	return nodeDrainFrom(answer), err
+}
+
+// Snapshot calls Snapshot of peer.PeerService.
+func (p *PeerClient) Snapshot(ctx context.Context, s *Snapshot) (SnapshotReply, error) {
+	answer, err := invoke(ctx, p.caller, "sending a heartbeat to a master", func(ctx context.Context, c thrift.TClient) (*peer.TSnapshotReply, error) {
+		return peer.NewPeerServiceClient(c).Snapshot(ctx, optionalTo(s, snapshotTo))
+	})
+	return snapshotReplyFrom(answer), err
+}
+
+func (h peerHandler) Roll(ctx context.Context, incarnation int64, version int64, waitMillis int32) (none *peer.TRoll, _ error) {
+	if h.ports.Membership == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Membership.Membership(ctx, incarnation, unbits(version), time.Duration(waitMillis)*time.Millisecond)
+	return membershipTo(answer), refusal(err)
+}
+
+// Membership calls Roll of peer.PeerService.
+func (p *PeerClient) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error) {
+	answer, err := invoke(ctx, p.caller, "fetching the membership of a master", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
+		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), millis32(wait))
+	})
+	return membershipFrom(answer), err
+}
+
+func (h peerHandler) JobView(ctx context.Context, job *peer.TJobId, app string) (none *peer.TJobView, _ error) {
+	if h.ports.Group == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Group.JobView(ctx, jobIDFrom(job), app)
+	return jobViewTo(answer), refusal(err)
+}
+
+// JobView calls JobView of peer.PeerService.
+func (p *PeerClient) JobView(ctx context.Context, job sched.JobID, app string) (JobView, error) {
+	answer, err := invoke(ctx, p.caller, "asking a master about a job", func(ctx context.Context, c thrift.TClient) (*peer.TJobView, error) {
+		return peer.NewPeerServiceClient(c).JobView(ctx, jobIDTo(job), app)
+	})
+	return jobViewFrom(answer), err
+}
+
+func (h peerHandler) RunningAttempts(ctx context.Context, job *peer.TJobId, task int32) (none []*published.TTaskStatus, _ error) {
+	if h.ports.Group == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Group.RunningAttempts(ctx, jobIDFrom(job), task)
+	return mapped(answer, taskStatusTo), refusal(err)
+}
+
+// RunningAttempts calls RunningAttempts of peer.PeerService.
+func (p *PeerClient) RunningAttempts(ctx context.Context, job sched.JobID, task int32) ([]api.TaskStatus, error) {
+	answer, err := invoke(ctx, p.caller, "asking a master where a task runs", func(ctx context.Context, c thrift.TClient) ([]*published.TTaskStatus, error) {
+		return peer.NewPeerServiceClient(c).RunningAttempts(ctx, jobIDTo(job), task)
+	})
+	return mapped(answer, taskStatusFrom), err
+}
+
+func (h peerHandler) RunningJobs(ctx context.Context, frontend string) (none *peer.TRunningJobs, _ error) {
+	if h.ports.Group == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Group.RunningJobs(ctx, frontend)
+	return runningJobsTo(answer), refusal(err)
+}
+
+// RunningJobs calls RunningJobs of peer.PeerService.
+func (p *PeerClient) RunningJobs(ctx context.Context, frontend string) (RunningJobs, error) {
+	answer, err := invoke(ctx, p.caller, "asking a master which jobs run", func(ctx context.Context, c thrift.TClient) (*peer.TRunningJobs, error) {
+		return peer.NewPeerServiceClient(c).RunningJobs(ctx, frontend)
+	})
+	return runningJobsFrom(answer), err
+}
+
+func (h peerHandler) MasterState(ctx context.Context) (none *published.TMasterState, _ error) {
+	if h.ports.Group == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Group.MasterState(ctx)
+	return masterStateTo(answer), refusal(err)
+}
+
+// MasterState calls MasterState of peer.PeerService.
+func (p *PeerClient) MasterState(ctx context.Context) (api.MasterState, error) {
+	answer, err := invoke(ctx, p.caller, "asking a master about its group", func(ctx context.Context, c thrift.TClient) (*published.TMasterState, error) {
+		return peer.NewPeerServiceClient(c).MasterState(ctx)
+	})
+	return masterStateFrom(answer), err
+}
+
+func (h peerHandler) ForgetNode(ctx context.Context, name string) (none bool, _ error) {
+	if h.ports.Group == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Group.ForgetNode(ctx, name)
+	return answer, refusal(err)
+}
+
+// ForgetNode calls ForgetNode of peer.PeerService.
+func (p *PeerClient) ForgetNode(ctx context.Context, name string) (bool, error) {
+	answer, err := invoke(ctx, p.caller, "having a master forget a node", func(ctx context.Context, c thrift.TClient) (bool, error) {
+		return peer.NewPeerServiceClient(c).ForgetNode(ctx, name)
+	})
+	return answer, err
+}
+
+func (h peerHandler) GroupOwners(ctx context.Context) (none *published.TGroupOwners, _ error) {
+	if h.ports.Group == nil {
+		return none, refusal(notHere("master"))
+	}
+	answer, err := h.ports.Group.GroupOwners(ctx)
+	return groupOwnersTo(answer), refusal(err)
+}
+
+// GroupOwners calls GroupOwners of peer.PeerService.
+func (p *PeerClient) GroupOwners(ctx context.Context) (api.GroupOwners, error) {
+	answer, err := invoke(ctx, p.caller, "asking a master about owners", func(ctx context.Context, c thrift.TClient) (*published.TGroupOwners, error) {
+		return peer.NewPeerServiceClient(c).GroupOwners(ctx)
+	})
+	return groupOwnersFrom(answer), err
+}
+
+func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream string, offset int64, limit int32) (none *published.TLogChunk, _ error) {
+	if h.ports.Logs == nil {
+		return none, refusal(notHere("node monitor"))
+	}
+	answer, err := h.ports.Logs.AttemptLog(ctx, AttemptLogRequest{Attempt: attemptIDFrom(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
+	return logChunkTo(answer), refusal(err)
+}
+
+// AttemptLog calls TaskLog of peer.PeerService.
+func (p *PeerClient) AttemptLog(ctx context.Context, r AttemptLogRequest) (LogChunk, error) {
+	answer, err := invoke(ctx, p.caller, "reading an attempt's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
+		return peer.NewPeerServiceClient(c).TaskLog(ctx, attemptIDTo(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
+	})
+	return logChunkFrom(answer), err
+}
+
+// AttemptInput calls TaskInput of peer.PeerService.
+func (p *PeerClient) AttemptInput(ctx context.Context, id sched.AttemptID, piece Input) (InputReply, error) {
+	answer, err := invoke(ctx, p.caller, "giving an attempt its standard input", func(ctx context.Context, c thrift.TClient) (*published.TInputReply, error) {
+		return peer.NewPeerServiceClient(c).TaskInput(ctx, attemptIDTo(id), inputTo(piece))
+	})
+	return inputReplyFrom(answer), err
+}
+
+// OrderExecutors calls OrderExecutors of peer.PeerService.
+func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, error) {
+	answer, err := invoke(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
+		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, optionalTo(o, orderTo))
+	})
+	return orderReplyFrom(answer), err
+}
+
+// Holdings calls Holdings of peer.PeerService.
+func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation int64, version int64, wait time.Duration) (Holdings, error) {
+	answer, err := invoke(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
+		return peer.NewPeerServiceClient(c).Holdings(ctx, frontend, incarnation, version, millis32(wait))
+	})
+	return holdingsFrom(answer), err
+}
+
+func (h peerHandler) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (none *peer.TPiece, _ error) {
+	if h.ports.Files == nil {
+		return none, refusal(notHere("frontend"))
+	}
+	answer, err := h.ports.Files.FilePiece(ctx, sha256, offset, int(limit))
+	return pieceTo(answer), refusal(err)
+}
+
+// FilePiece calls FilePiece of peer.PeerService.
+func (p *PeerClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error) {
+	answer, err := invoke(ctx, p.caller, "fetching a file of an application", func(ctx context.Context, c thrift.TClient) (*peer.TPiece, error) {
+		return peer.NewPeerServiceClient(c).FilePiece(ctx, sha256, offset, n32(limit))
+	})
+	return pieceFrom(answer), err
+}
+
+// Drain calls Drain of peer.PeerService.
+func (p *PeerClient) Drain(ctx context.Context, o DrainOrder) (DrainReply, error) {
+	answer, err := invoke(ctx, p.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*peer.TDrainReply, error) {
+		return peer.NewPeerServiceClient(c).Drain(ctx, drainOrderTo(o))
+	})
+	return drainReplyFrom(answer), err
+}
+
+// RegisterApplication calls RegisterApplication of application.ApplicationService.
+func (c *ApplicationClient) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
+	answer, err := invoke(ctx, c.caller, "registering an application", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+		return application.NewApplicationServiceClient(c).RegisterApplication(ctx, optionalTo(a, applicationTo))
+	})
+	return applicationReplyFrom(answer), err
+}
+
+// Want calls Want of application.ApplicationService.
+func (c *ApplicationClient) Want(ctx context.Context, w *api.Wants) (api.ApplicationReply, error) {
+	answer, err := invoke(ctx, c.caller, "stating what an application wants", func(ctx context.Context, c thrift.TClient) (*application.TApplicationReply, error) {
+		return application.NewApplicationServiceClient(c).Want(ctx, optionalTo(w, wantsTo))
+	})
+	return applicationReplyFrom(answer), err
+}
+
+func (h ownersHandler) News_(ctx context.Context, application string, incarnation int64, version int64, waitMillis int32) (*application.TNews, error) {
+	answer, err := h.owners.News(ctx, application, incarnation, version, time.Duration(waitMillis)*time.Millisecond)
+	return newsTo(answer), refusal(err)
+}
+
+// News calls News_ of application.ApplicationService.
+func (c *ApplicationClient) News(ctx context.Context, app string, incarnation int64, version int64, wait time.Duration) (api.News, error) {
+	answer, err := invoke(ctx, c.caller, "waiting for news of an application", func(ctx context.Context, c thrift.TClient) (*application.TNews, error) {
+		return application.NewApplicationServiceClient(c).News_(ctx, app, incarnation, version, millis32(wait))
+	})
+	return newsFrom(answer), err
+}
+
+func (h ownersHandler) EndApplication(ctx context.Context, application string, incarnation int64) error {
+	return refusal(h.owners.EndApplication(ctx, application, incarnation))
+}
+
+// EndApplication calls EndApplication of application.ApplicationService.
+func (c *ApplicationClient) EndApplication(ctx context.Context, app string, incarnation int64) error {
+	return invokeVoid(ctx, c.caller, "ending an application", func(ctx context.Context, c thrift.TClient) error {
+		return application.NewApplicationServiceClient(c).EndApplication(ctx, app, incarnation)
+	})
+}
+
+func (h granterHandler) AttachExecutor(ctx context.Context, application string, executor string, token string, slots int32) error {
+	return refusal(h.granter.AttachExecutor(ctx, ExecutorID{Application: application, Executor: executor, Token: token}, int(slots)))
+}
+
+// AttachExecutor calls AttachExecutor of application.ExecutorService.
+func (g *GrantClient) AttachExecutor(ctx context.Context, e ExecutorID, slots int) error {
+	return invokeVoid(ctx, g.caller, "attaching an executor", func(ctx context.Context, c thrift.TClient) error {
+		return application.NewExecutorServiceClient(c).AttachExecutor(ctx, e.Application, e.Executor, e.Token, n32(slots))
+	})
+}
+
+func (h granterHandler) AwaitGrants(ctx context.Context, application string, executor string, token string, after int64, waitMillis int32) (*application.TGrants, error) {
+	answer, err := h.granter.AwaitGrants(ctx, ExecutorID{Application: application, Executor: executor, Token: token}, after, time.Duration(waitMillis)*time.Millisecond)
+	return grantsTo(answer), refusal(err)
+}
+
+// AwaitGrants calls AwaitGrants of application.ExecutorService.
+func (g *GrantClient) AwaitGrants(ctx context.Context, e ExecutorID, after int64, wait time.Duration) (api.Grants, error) {
+	answer, err := invoke(ctx, g.caller, "waiting for grants", func(ctx context.Context, c thrift.TClient) (*application.TGrants, error) {
+		return application.NewExecutorServiceClient(c).AwaitGrants(ctx, e.Application, e.Executor, e.Token, after, millis32(wait))
+	})
+	return grantsFrom(answer), err
+}
+
+func (h granterHandler) EndGrants(ctx context.Context, application string, executor string, token string, ends []*application.TGrantEnd) error {
+	return refusal(h.granter.EndGrants(ctx, ExecutorID{Application: application, Executor: executor, Token: token}, mapped(ends, grantEndFrom)))
+}
+
+// EndGrants calls EndGrants of application.ExecutorService.
+func (g *GrantClient) EndGrants(ctx context.Context, e ExecutorID, ends []api.GrantEnd) error {
+	return invokeVoid(ctx, g.caller, "ending grants", func(ctx context.Context, c thrift.TClient) error {
+		return application.NewExecutorServiceClient(c).EndGrants(ctx, e.Application, e.Executor, e.Token, mapped(ends, grantEndTo))
+	})
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/apache/thrift/lib/go/thrift"
-
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
@@ -38,12 +36,4 @@ func (h peerHandler) Drain(ctx context.Context, o *peer.TDrainOrder) (*peer.TDra
 	order.Deadline = max(order.Deadline, 0)
 	r, err := h.ports.Drain.Drain(ctx, order)
 	return drainReplyTo(r), refusal(err)
-}
-
-// Drain makes the node drain, or resume.
-func (p *PeerClient) Drain(ctx context.Context, o DrainOrder) (DrainReply, error) {
-	t, err := invoke(ctx, p.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*peer.TDrainReply, error) {
-		return peer.NewPeerServiceClient(c).Drain(ctx, drainOrderTo(o))
-	})
-	return drainReplyFrom(t), err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/apache/thrift/lib/go/thrift"
-
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
@@ -105,39 +103,7 @@ func (h peerHandler) Holdings(ctx context.Context, frontend string, incarnation,
 	return holdingsTo(v), refusal(err)
 }
 
-func (h peerHandler) FilePiece(ctx context.Context, sha256 string, offset int64, limit int32) (*peer.TPiece, error) {
-	if h.ports.Files == nil {
-		return nil, refusal(notHere("frontend"))
-	}
-	p, err := h.ports.Files.FilePiece(ctx, sha256, offset, int(limit))
-	return pieceTo(p), refusal(err)
-}
-
 var (
 	_ ExecutorManager = (*PeerClient)(nil)
 	_ FileKeeper      = (*PeerClient)(nil)
 )
-
-// OrderExecutors sends a node the order for an application.
-func (p *PeerClient) OrderExecutors(ctx context.Context, o *Order) (OrderReply, error) {
-	r, err := invoke(ctx, p.caller, "ordering executors", func(ctx context.Context, c thrift.TClient) (*peer.TOrderReply, error) {
-		return peer.NewPeerServiceClient(c).OrderExecutors(ctx, orderTo(*o))
-	})
-	return orderReplyFrom(r), err
-}
-
-// Holdings asks a node which executors of applications it holds.
-func (p *PeerClient) Holdings(ctx context.Context, frontend string, incarnation, version int64, wait time.Duration) (Holdings, error) {
-	t, err := invoke(ctx, p.caller, "asking a node for its executors", func(ctx context.Context, c thrift.TClient) (*peer.THoldings, error) {
-		return peer.NewPeerServiceClient(c).Holdings(ctx, frontend, incarnation, version, millis32(wait))
-	})
-	return holdingsFrom(t), err
-}
-
-// FilePiece fetches a part of a file from a frontend.
-func (p *PeerClient) FilePiece(ctx context.Context, sha256 string, offset int64, limit int) (Piece, error) {
-	t, err := invoke(ctx, p.caller, "fetching a file of an application", func(ctx context.Context, c thrift.TClient) (*peer.TPiece, error) {
-		return peer.NewPeerServiceClient(c).FilePiece(ctx, sha256, offset, n32(limit))
-	})
-	return pieceFrom(t), err
-}

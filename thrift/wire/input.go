@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/apache/thrift/lib/go/thrift"
-
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
@@ -74,14 +72,6 @@ func (h schedulerHandler) TaskInput(ctx context.Context, job string, attempt int
 	return inputReplyTo(r), refusal(err)
 }
 
-// TaskInput gives a piece of standard input to the task of a job.
-func (s *SchedulerClient) TaskInput(ctx context.Context, r InputRequest) (InputReply, error) {
-	t, err := invoke(ctx, s.caller, "giving a task its standard input", func(ctx context.Context, c thrift.TClient) (*published.TInputReply, error) {
-		return published.NewSchedulerServiceClient(c).TaskInput(ctx, r.Job, n32(r.Attempt), r.Node, inputTo(r.Piece))
-	})
-	return inputReplyFrom(t), err
-}
-
 // TaskInput implements peer.PeerService.
 func (h peerHandler) TaskInput(ctx context.Context, attempt *peer.TAttempt, input *published.TInput) (*published.TInputReply, error) {
 	if h.ports.Input == nil {
@@ -93,12 +83,4 @@ func (h peerHandler) TaskInput(ctx context.Context, attempt *peer.TAttempt, inpu
 	}
 	r, err := h.ports.Input.AttemptInput(ctx, attemptIDFrom(attempt), piece)
 	return inputReplyTo(r), refusal(err)
-}
-
-// AttemptInput gives a piece of standard input to an attempt on a node.
-func (p *PeerClient) AttemptInput(ctx context.Context, id sched.AttemptID, piece Input) (InputReply, error) {
-	t, err := invoke(ctx, p.caller, "giving an attempt its standard input", func(ctx context.Context, c thrift.TClient) (*published.TInputReply, error) {
-		return peer.NewPeerServiceClient(c).TaskInput(ctx, attemptIDTo(id), inputTo(piece))
-	})
-	return inputReplyFrom(t), err
 }

@@ -3,10 +3,6 @@ package wire
 import (
 	"context"
 	"time"
-
-	"github.com/apache/thrift/lib/go/thrift"
-
-	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
 
 // Membership is the live nodes and frontends that are registered with a master.
@@ -46,20 +42,4 @@ type MembershipSource interface {
 	// Membership answers when the membership differs from the one named by
 	// incarnation and version, or after the wait with the same.
 	Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error)
-}
-
-func (h peerHandler) Roll(ctx context.Context, incarnation, version int64, waitMillis int32) (*peer.TRoll, error) {
-	if h.ports.Membership == nil {
-		return nil, refusal(notHere("master"))
-	}
-	r, err := h.ports.Membership.Membership(ctx, incarnation, unbits(version), time.Duration(waitMillis)*time.Millisecond)
-	return membershipTo(r), refusal(err)
-}
-
-// Membership fetches the membership of a master.
-func (p *PeerClient) Membership(ctx context.Context, incarnation int64, version uint64, wait time.Duration) (Membership, error) {
-	t, err := invoke(ctx, p.caller, "fetching the membership of a master", func(ctx context.Context, c thrift.TClient) (*peer.TRoll, error) {
-		return peer.NewPeerServiceClient(c).Roll(ctx, incarnation, bits(version), n32(int(wait/time.Millisecond)))
-	})
-	return membershipFrom(t), err
 }

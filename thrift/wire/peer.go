@@ -9,7 +9,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
-	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
 // BatchReceiver receives messages for the cores of a daemon.
@@ -174,14 +173,6 @@ func (h peerHandler) Snapshot(ctx context.Context, t *peer.TSnapshot) (*peer.TSn
 	return snapshotReplyTo(r), refusal(err)
 }
 
-func (h peerHandler) JobView(ctx context.Context, job *peer.TJobId, app string) (*peer.TJobView, error) {
-	if h.ports.Group == nil {
-		return nil, refusal(notHere("master"))
-	}
-	v, err := h.ports.Group.JobView(ctx, jobIDFrom(job), app)
-	return jobViewTo(v), refusal(err)
-}
-
 func (h peerHandler) RunningTasks(ctx context.Context, jobs []*peer.TJobId) ([]int32, error) {
 	switch {
 	case h.ports.Group == nil:
@@ -192,54 +183,6 @@ func (h peerHandler) RunningTasks(ctx context.Context, jobs []*peer.TJobId) ([]i
 	}
 	n, err := h.ports.Group.RunningTasks(ctx, mapped(jobs, jobIDFrom))
 	return n, refusal(err)
-}
-
-func (h peerHandler) RunningAttempts(ctx context.Context, job *peer.TJobId, task int32) ([]*published.TTaskStatus, error) {
-	if h.ports.Group == nil {
-		return nil, refusal(notHere("master"))
-	}
-	list, err := h.ports.Group.RunningAttempts(ctx, jobIDFrom(job), task)
-	return mapped(list, taskStatusTo), refusal(err)
-}
-
-func (h peerHandler) RunningJobs(ctx context.Context, frontend string) (*peer.TRunningJobs, error) {
-	if h.ports.Group == nil {
-		return nil, refusal(notHere("master"))
-	}
-	r, err := h.ports.Group.RunningJobs(ctx, frontend)
-	return runningJobsTo(r), refusal(err)
-}
-
-func (h peerHandler) MasterState(ctx context.Context) (*published.TMasterState, error) {
-	if h.ports.Group == nil {
-		return nil, refusal(notHere("master"))
-	}
-	s, err := h.ports.Group.MasterState(ctx)
-	return masterStateTo(s), refusal(err)
-}
-
-func (h peerHandler) ForgetNode(ctx context.Context, name string) (bool, error) {
-	if h.ports.Group == nil {
-		return false, refusal(notHere("master"))
-	}
-	forgotten, err := h.ports.Group.ForgetNode(ctx, name)
-	return forgotten, refusal(err)
-}
-
-func (h peerHandler) GroupOwners(ctx context.Context) (*published.TGroupOwners, error) {
-	if h.ports.Group == nil {
-		return nil, refusal(notHere("master"))
-	}
-	s, err := h.ports.Group.GroupOwners(ctx)
-	return groupOwnersTo(s), refusal(err)
-}
-
-func (h peerHandler) TaskLog(ctx context.Context, attempt *peer.TAttempt, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
-	if h.ports.Logs == nil {
-		return nil, refusal(notHere("node monitor"))
-	}
-	c, err := h.ports.Logs.AttemptLog(ctx, AttemptLogRequest{Attempt: attemptIDFrom(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
-	return logChunkTo(c), refusal(err)
 }
 
 // batch reads a batch that came from a peer.

@@ -147,77 +147,9 @@ func (h schedulerHandler) Submit(ctx context.Context, req *published.TScheduling
 	return &published.TSubmitReply{JobId: id, Duplicate: duplicate}, refusal(err)
 }
 
-func (h schedulerHandler) JobStatus(ctx context.Context, job string) (*published.TJobStatus, error) {
-	s, err := h.Status(ctx, job)
-	return statusTo(s), refusal(err)
-}
-
 func (h schedulerHandler) ListJobs(ctx context.Context, limit int32, after string, filter *published.TJobFilter) ([]*published.TJobStatus, error) {
 	list, err := h.Query(ctx, int(max(limit, 0)), after, jobFilterFrom(filter))
 	return mapped(list, statusTo), refusal(err)
-}
-
-func (h schedulerHandler) WaitJob(ctx context.Context, job string, timeoutMillis int64) (*published.TJobStatus, error) {
-	s, err := h.Wait(ctx, job, millis(timeoutMillis))
-	return statusTo(s), refusal(err)
-}
-
-func (h schedulerHandler) CancelJob(ctx context.Context, job string) (*published.TJobStatus, error) {
-	s, err := h.Cancel(ctx, job)
-	return statusTo(s), refusal(err)
-}
-
-func (h schedulerHandler) ExplainJob(ctx context.Context, job string) (*published.TExplanation, error) {
-	e, err := h.Explain(ctx, job)
-	if err != nil {
-		return nil, refusal(err)
-	}
-	return explanationTo(*e), nil
-}
-
-func (h schedulerHandler) ListNodes(ctx context.Context) ([]*published.TMasterState, error) {
-	list, err := h.Nodes(ctx)
-	return mapped(list, masterStateTo), refusal(err)
-}
-
-func (h schedulerHandler) ForgetNode(ctx context.Context, name string) ([]int32, error) {
-	groups, err := h.Scheduler.ForgetNode(ctx, name)
-	return groups, refusal(err)
-}
-
-func (h schedulerHandler) ListShares(ctx context.Context) (*published.TShares, error) {
-	s, err := h.Shares(ctx)
-	return ownerSharesTo(s), refusal(err)
-}
-
-func (h schedulerHandler) Identify(ctx context.Context) (*published.TFrontendIdentity, error) {
-	i, err := h.Scheduler.Identify(ctx)
-	return frontendIdentityTo(i), refusal(err)
-}
-
-func (h schedulerHandler) DrainNode(ctx context.Context, node string, deadlineMillis int64, kill bool) (*published.TNodeDrain, error) {
-	d, err := h.Scheduler.DrainNode(ctx, node, api.DrainOrder{Deadline: millis(deadlineMillis), Kill: kill})
-	return nodeDrainTo(d), refusal(err)
-}
-
-func (h schedulerHandler) ResumeNode(ctx context.Context, node string) (*published.TNodeDrain, error) {
-	d, err := h.Scheduler.ResumeNode(ctx, node)
-	return nodeDrainTo(d), refusal(err)
-}
-
-func (h schedulerHandler) TaskLog(ctx context.Context, job string, task, attempt int32, stream string, offset int64, limit int32) (*published.TLogChunk, error) {
-	c, err := h.Scheduler.TaskLog(ctx, LogRequest{Job: job, Task: int(task), Attempt: int(attempt), Stream: stream, Offset: offset, Limit: int(limit)})
-	return logChunkTo(c), refusal(err)
-}
-
-func (h schedulerHandler) History(ctx context.Context, q *published.THistoryQuery) (*published.THistoryPage, error) {
-	p, err := h.Scheduler.History(ctx, historyQueryFrom(q))
-	return historyPageTo(p), refusal(err)
-}
-
-func (h schedulerHandler) Events(ctx context.Context, q *published.TEventQuery) (*published.TEventPage, error) {
-	p, err := h.Scheduler.Events(ctx, eventQueryFrom(q))
-	return eventPageTo(p), refusal(err)
 }
 
 // whileWaiting ends the context when the caller will have stopped waiting.

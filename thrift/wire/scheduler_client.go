@@ -53,14 +53,6 @@ func (s *SchedulerClient) submit(ctx context.Context, req *published.TScheduling
 	return reply.JobId, reply.Duplicate, nil
 }
 
-// Status returns a job's state.
-func (s *SchedulerClient) Status(ctx context.Context, job string) (api.Status, error) {
-	t, err := invoke(ctx, s.caller, "asking for a job's status", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
-		return published.NewSchedulerServiceClient(c).JobStatus(ctx, job)
-	})
-	return statusFrom(t), err
-}
-
 // List returns a page of the jobs, the newest first.
 func (s *SchedulerClient) List(ctx context.Context, limit int, after string) ([]api.Status, error) {
 	return s.Query(ctx, limit, after, api.JobFilter{})
@@ -73,102 +65,6 @@ func (s *SchedulerClient) Query(ctx context.Context, limit int, after string, fi
 		return published.NewSchedulerServiceClient(c).ListJobs(ctx, n32(limit), after, jobFilterTo(filter))
 	})
 	return mapped(t, statusFrom), err
-}
-
-// Wait answers when the job has ended or the time is up.
-func (s *SchedulerClient) Wait(ctx context.Context, job string, timeout time.Duration) (api.Status, error) {
-	t, err := invoke(ctx, s.caller, "waiting for a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
-		return published.NewSchedulerServiceClient(c).WaitJob(ctx, job, millisUp(timeout))
-	})
-	return statusFrom(t), err
-}
-
-// Cancel cancels a job and returns its state after that.
-func (s *SchedulerClient) Cancel(ctx context.Context, job string) (api.Status, error) {
-	t, err := invoke(ctx, s.caller, "cancelling a job", func(ctx context.Context, c thrift.TClient) (*published.TJobStatus, error) {
-		return published.NewSchedulerServiceClient(c).CancelJob(ctx, job)
-	})
-	return statusFrom(t), err
-}
-
-// Explain returns why a job waits, or why it ended as it did.
-func (s *SchedulerClient) Explain(ctx context.Context, job string) (*api.Explanation, error) {
-	t, err := invoke(ctx, s.caller, "asking why a job waits", func(ctx context.Context, c thrift.TClient) (*published.TExplanation, error) {
-		return published.NewSchedulerServiceClient(c).ExplainJob(ctx, job)
-	})
-	return optionalFrom(t, explanationFrom), err
-}
-
-// Nodes returns the groups with their nodes.
-func (s *SchedulerClient) Nodes(ctx context.Context) ([]api.MasterState, error) {
-	t, err := invoke(ctx, s.caller, "listing nodes", func(ctx context.Context, c thrift.TClient) ([]*published.TMasterState, error) {
-		return published.NewSchedulerServiceClient(c).ListNodes(ctx)
-	})
-	return mapped(t, masterStateFrom), err
-}
-
-// ForgetNode stops showing a node or frontend that is lost or stopped.
-func (s *SchedulerClient) ForgetNode(ctx context.Context, name string) ([]int32, error) {
-	return invoke(ctx, s.caller, "forgetting a node", func(ctx context.Context, c thrift.TClient) ([]int32, error) {
-		return published.NewSchedulerServiceClient(c).ForgetNode(ctx, name)
-	})
-}
-
-// Shares returns how the groups' slots are shared between owners, and the frontend's quotas.
-func (s *SchedulerClient) Shares(ctx context.Context) (api.OwnerShares, error) {
-	t, err := invoke(ctx, s.caller, "listing shares", func(ctx context.Context, c thrift.TClient) (*published.TShares, error) {
-		return published.NewSchedulerServiceClient(c).ListShares(ctx)
-	})
-	return ownerSharesFrom(t), err
-}
-
-// Identify returns which frontend answers.
-func (s *SchedulerClient) Identify(ctx context.Context) (api.FrontendIdentity, error) {
-	t, err := invoke(ctx, s.caller, "asking which frontend answers", func(ctx context.Context, c thrift.TClient) (*published.TFrontendIdentity, error) {
-		return published.NewSchedulerServiceClient(c).Identify(ctx)
-	})
-	return frontendIdentityFrom(t), err
-}
-
-// DrainNode makes a node take nothing new.
-func (s *SchedulerClient) DrainNode(ctx context.Context, node string, o api.DrainOrder) (api.NodeDrain, error) {
-	t, err := invoke(ctx, s.caller, "draining a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
-		return published.NewSchedulerServiceClient(c).DrainNode(ctx, node, millisUp(o.Deadline), o.Kill)
-	})
-	return nodeDrainFrom(t), err
-}
-
-// ResumeNode ends the drain of a node.
-func (s *SchedulerClient) ResumeNode(ctx context.Context, node string) (api.NodeDrain, error) {
-	t, err := invoke(ctx, s.caller, "resuming a node", func(ctx context.Context, c thrift.TClient) (*published.TNodeDrain, error) {
-		return published.NewSchedulerServiceClient(c).ResumeNode(ctx, node)
-	})
-	return nodeDrainFrom(t), err
-}
-
-// TaskLog returns a part of a task's output.
-func (s *SchedulerClient) TaskLog(ctx context.Context, r LogRequest) (LogChunk, error) {
-	t, err := invoke(ctx, s.caller, "reading a task's output", func(ctx context.Context, c thrift.TClient) (*published.TLogChunk, error) {
-		return published.NewSchedulerServiceClient(c).TaskLog(ctx, r.Job, n32(r.Task), n32(r.Attempt), r.Stream, r.Offset, n32(r.Limit))
-	})
-	return logChunkFrom(t), err
-}
-
-// History returns jobs that ended, or sums over them.
-func (s *SchedulerClient) History(ctx context.Context, q api.HistoryQuery) (api.HistoryPage, error) {
-	t, err := invoke(ctx, s.caller, "asking for the history of jobs", func(ctx context.Context, c thrift.TClient) (*published.THistoryPage, error) {
-		return published.NewSchedulerServiceClient(c).History(ctx, historyQueryTo(q))
-	})
-	return historyPageFrom(t), err
-}
-
-// Events returns what happened at the frontend, which holds back an answer without events for
-// the time that the query allows.
-func (s *SchedulerClient) Events(ctx context.Context, q api.EventQuery) (api.EventPage, error) {
-	t, err := invoke(ctx, s.caller, "asking for events", func(ctx context.Context, c thrift.TClient) (*published.TEventPage, error) {
-		return published.NewSchedulerServiceClient(c).Events(ctx, eventQueryTo(q))
-	})
-	return eventPageFrom(t), err
 }
 
 // RegisterFrontend announces where the application serves FrontendService.

@@ -54,3 +54,20 @@ func TestNestedFields(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A method whose parameters do not fit is refused, and so is one that is not there.
+func TestMethodsThatDoNotFitAreRefused(t *testing.T) {
+	s := sources{structs: map[string][]field{"wire.R": {{"Job", "string"}}}, signatures: map[string]signature{
+		"peer.S.Log":   {params: []field{{"jobId", "string"}, {"limit", "int32"}}, result: "bool"},
+		"wire.P.Log":   {params: []field{{"job", "string"}, {"limit", "int"}}, result: "bool"},
+		"wire.P.Typed": {params: []field{{"job", "string"}, {"limit", "bool"}}, result: "bool"},
+		"wire.P.Few":   {params: []field{{"r", "wire.R"}}, result: "bool"},
+		"wire.P.Other": {params: []field{{"job", "string"}, {"limit", "int"}}, result: "string"},
+	}}
+	for port, want := range map[string]string{"P.Log": "", "P.Typed": "cannot be carried", "P.Few": "limit has no counterpart", "P.Other": "a result", "P.None": "no method"} {
+		m, err := s.method(service{name: "peer.S", client: "C"}, call{method: "Log", port: port})
+		if want == "" && (err != nil || m.ToArguments != ", job, n32(limit)" || m.FromArguments != ", jobId, int(limit)") || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %+v, %v, want %q", port, m, err, want)
+		}
+	}
+}

@@ -90,6 +90,7 @@ var aliases = map[string]string{
 	"Frontend":      "Distributor",
 	"IdleReserve":   "IdleReserved",
 	"Job":           "JobId",
+	"Piece":         "Input",
 	"RefusedLaunch": "Refused",
 	"Scheduler":     "SchedulerAddress",
 	"Stderr":        "StderrUrl",

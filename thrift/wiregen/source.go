@@ -17,10 +17,12 @@ type field struct{ name, typ string }
 type sources struct {
 	structs map[string][]field
 	named   map[string]string // the right side of other type declarations
+
+	signatures map[string]signature // of the methods of interfaces, by package.Interface.Method
 }
 
 func parseFolders(top string) (sources, error) {
-	s := sources{structs: map[string][]field{}, named: map[string]string{}}
+	s := sources{structs: map[string][]field{}, named: map[string]string{}, signatures: map[string]signature{}}
 	for pkg, folder := range folders {
 		files, err := filepath.Glob(filepath.Join(top, folder, "*.go"))
 		if err != nil {
@@ -58,9 +60,49 @@ func (s sources) add(pkg string, f *ast.File) {
 			}
 			return false
 		}
+		if body, ok := t.Type.(*ast.InterfaceType); ok {
+			s.addMethods(pkg, name, body)
+			return false
+		}
 		s.named[name] = typeName(pkg, t.Type)
 		return false
 	})
+}
+
+// addMethods adds the methods of an interface that take a context first and return an error last, with at most
+// one result before.
+func (s sources) addMethods(pkg, name string, body *ast.InterfaceType) {
+	for _, m := range body.Methods.List {
+		f, ok := m.Type.(*ast.FuncType)
+		if !ok || f.Results == nil || len(m.Names) == 0 {
+			continue
+		}
+		params, results := parameters(pkg, f.Params), parameters(pkg, f.Results)
+		if len(params) == 0 || params[0].typ != "context.Context" || len(results) > 2 || results[len(results)-1].typ != "error" {
+			continue
+		}
+		v := signature{params: params[1:]}
+		if len(results) == 2 {
+			v.result = results[0].typ
+		}
+		s.signatures[name+"."+m.Names[0].Name] = v
+	}
+}
+
+func parameters(pkg string, list *ast.FieldList) (all []field) {
+	for _, p := range list.List {
+		names := []string{""}
+		if len(p.Names) > 0 {
+			names = names[:0]
+		}
+		for _, id := range p.Names {
+			names = append(names, id.Name)
+		}
+		for _, name := range names {
+			all = append(all, field{name, typeName(pkg, p.Type)})
+		}
+	}
+	return all
 }
 
 // typeName writes a type as from another package.
