@@ -222,3 +222,20 @@ func completeJobs(cmd *cobra.Command, _ []string, typed string) ([]cobra.Complet
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
+
+// addOwnerFlag adds the flag --owner, which is a setting.
+func addOwnerFlag(cmd *cobra.Command) {
+	if err := config.Flags(cmd.Flags(), ownerConfig{}); err != nil {
+		panic(err) // a struct with wrong tags; every test of the verb meets it
+	}
+}
+
+// groups returns the groups as the first frontend that answers reports them; all
+// frontends have the same masters.
+func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, err error) {
+	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
+		states, err = f.Nodes(ctx)
+		return err
+	})
+	return states, err
+}

@@ -185,8 +185,12 @@ func TestDevWithoutNATS(t *testing.T) {
 	if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestLineWithoutNATS: what a dev prints for people names no server either.
+func TestLineWithoutNATS(t *testing.T) {
 	var text bytes.Buffer
-	d := dev{flags: &devFlags{}, line: line}
+	d := dev{flags: &devFlags{}, line: devLine{Frontends: []string{"127.0.0.1:1"}, Metrics: "127.0.0.1:2"}}
 	if err := d.print(&text); err != nil || strings.Contains(text.String(), "nats") || !strings.Contains(text.String(), "metrics   http") {
 		t.Errorf("%v, and it prints\n%s", err, &text)
 	}

@@ -29,7 +29,7 @@ func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
 	}
 	found := &doctor.Cluster{}
 	for _, f := range c.Frontends() {
-		found.Frontends = append(found.Frontends, c.asked(cmd.Context(), f))
+		found.Frontends = append(found.Frontends, askFrontend(cmd.Context(), c, f))
 	}
 	if groups, err := c.groups(cmd.Context()); err == nil { // else the findings report that
 		found.Groups = groups
@@ -37,8 +37,8 @@ func clusterChecks(cmd *cobra.Command) ([]doctor.Check, error) {
 	return doctor.ClusterChecks(found), errors.Join(cmd.Context().Err(), c.Close())
 }
 
-// asked asks a frontend for its identity.
-func (c *clusterClient) asked(ctx context.Context, f *client.Frontend) doctor.Frontend {
+// askFrontend asks a frontend for its identity.
+func askFrontend(ctx context.Context, c *clusterClient, f *client.Frontend) doctor.Frontend {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	_, err := f.Identify(ctx)

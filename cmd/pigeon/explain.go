@@ -29,7 +29,7 @@ what would change that.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var e *api.Explanation
 		err := asking(cmd, func(c *clusterClient) (err error) {
-			e, err = c.explain(cmd.Context(), args[0])
+			e, err = explain(cmd.Context(), c, args[0])
 			return err
 		})
 		if err != nil {
@@ -44,7 +44,7 @@ what would change that.`,
 }
 
 // explain returns the explanation of the job of an id or of its beginning.
-func (c *clusterClient) explain(ctx context.Context, given string) (e *api.Explanation, err error) {
+func explain(ctx context.Context, c *clusterClient, given string) (e *api.Explanation, err error) {
 	id, err := c.jobID(ctx, given)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -164,13 +163,6 @@ func (p *priorityFlag) Set(text string) error {
 	}
 	*p = priorityFlag(n)
 	return nil
-}
-
-// addOwnerFlag adds the flag --owner, which is a setting.
-func addOwnerFlag(cmd *cobra.Command) {
-	if err := config.Flags(cmd.Flags(), ownerConfig{}); err != nil {
-		panic(err) // a struct with wrong tags; every test of the verb meets it
-	}
 }
 
 // userName returns the name of the calling user: the owner of a job without another one.

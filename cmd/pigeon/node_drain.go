@@ -62,7 +62,7 @@ func checkDrain(o api.DrainOrder) error {
 // drainNodes prints what each node answers.
 func drainNodes(cmd *cobra.Command, c *clusterClient, names []string, o api.DrainOrder, output cli.OutputFormat) (err error) {
 	for _, name := range names {
-		d, e := c.drainNode(cmd.Context(), name, o)
+		d, e := drainNode(cmd.Context(), c, name, o)
 		if e == nil {
 			warnOnly(cmd.ErrOrStderr(), &d)
 			e = printDrain(cmd.OutOrStdout(), &d, output)
@@ -110,7 +110,7 @@ func printResumed(out io.Writer, d *api.NodeDrain, output cli.OutputFormat) erro
 }
 
 // drainNode makes the first frontend that answers pass the order on.
-func (c *clusterClient) drainNode(ctx context.Context, name string, o api.DrainOrder) (d api.NodeDrain, err error) {
+func drainNode(ctx context.Context, c *clusterClient, name string, o api.DrainOrder) (d api.NodeDrain, err error) {
 	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
 		d, err = f.DrainNode(ctx, name, o)
 		return err

@@ -45,7 +45,7 @@ func newDrainWait(cmd *cobra.Command, c *clusterClient, output cli.OutputFormat)
 // what still runs meanwhile.
 func (w *drainWait) drain(names []string, o api.DrainOrder) error {
 	for _, name := range names {
-		d, err := w.cluster.drainNode(w.cmd.Context(), name, o)
+		d, err := drainNode(w.cmd.Context(), w.cluster, name, o)
 		if err != nil && w.cmd.Context().Err() != nil {
 			return err
 		}

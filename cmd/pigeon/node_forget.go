@@ -39,7 +39,7 @@ registered is not forgotten; stop its node monitor first.`,
 }
 
 func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output cli.OutputFormat) error {
-	groups, err := c.forgetNode(cmd.Context(), name)
+	groups, err := requestForget(cmd.Context(), c, name)
 	if err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func forgetNode(cmd *cobra.Command, c *clusterClient, name string, output cli.Ou
 	return err
 }
 
-// forgetNode makes the first frontend that answers pass the request on; all frontends have
+// requestForget makes the first frontend that answers pass the request on; all frontends have
 // the same masters.
-func (c *clusterClient) forgetNode(ctx context.Context, name string) (groups []int32, err error) {
+func requestForget(ctx context.Context, c *clusterClient, name string) (groups []int32, err error) {
 	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
 		groups, err = f.ForgetNode(ctx, name)
 		return err

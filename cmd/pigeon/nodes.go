@@ -2,13 +2,11 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/client"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/spf13/cobra"
@@ -54,16 +52,6 @@ master can be reached.`,
 		return errors.Join(err, nobodyToAsk(states))
 	}
 	return cmd
-}
-
-// groups returns the groups as the first frontend that answers reports them; all
-// frontends have the same masters.
-func (c *clusterClient) groups(ctx context.Context) (states []api.MasterState, err error) {
-	err = c.Any(ctx, func(ctx context.Context, f *client.Frontend) (err error) {
-		states, err = f.Nodes(ctx)
-		return err
-	})
-	return states, err
 }
 
 func writeGroups(out io.Writer, states []api.MasterState, groups bool) error {

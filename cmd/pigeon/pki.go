@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -106,12 +105,4 @@ func orDash(s string) string {
 		return "-"
 	}
 	return s
-}
-
-// absolute returns a path that means the same in every folder.
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -152,4 +154,20 @@ func (c *clusterClient) explainDenied(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; who calls was proven by %s ('pigeon whoami' shows who that is)", err, c.proof)
+}
+
+func onLoopback(addresses []string) bool {
+	return !slices.ContainsFunc(addresses, func(address string) bool {
+		host, _, err := net.SplitHostPort(address)
+		ip := net.ParseIP(host)
+		return err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback())
+	})
+}
+
+// absolute returns a path that means the same in every folder.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }

@@ -50,7 +50,7 @@ that could not be read again.`,
 		var groups []api.GroupOwners
 		var page sharesPage
 		err := asking(cmd, func(c *clusterClient) (err error) {
-			groups, page, err = c.shares(cmd.Context())
+			groups, page, err = readShares(cmd.Context(), c)
 			return err
 		})
 		switch {
@@ -90,9 +90,9 @@ func reachable(groups []api.GroupOwners) error {
 		Tried: "reading the shares", Next: "look at \"pigeon nodes --groups\" and at the masters' logs"}
 }
 
-// shares returns the groups as the first frontend that answers reports them, their sum, and
+// readShares returns the groups as the first frontend that answers reports them, their sum, and
 // the quotas of all frontends.
-func (c *clusterClient) shares(ctx context.Context) (groups []api.GroupOwners, page sharesPage, err error) {
+func readShares(ctx context.Context, c *clusterClient) (groups []api.GroupOwners, page sharesPage, err error) {
 	page.Owners, page.Problems, page.Quotas = []api.OwnerShare{}, []string{}, []api.OwnerQuotas{}
 	// The first answer is waited for; then each frontend is asked once, because each has quotas.
 	if err := c.Any(ctx, func(ctx context.Context, f *client.Frontend) error { _, err := f.Identify(ctx); return err }); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -146,14 +145,6 @@ func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *arguments.Line, prope
 	}
 	line.AddJar(jar, properties)
 	return nil
-}
-
-func onLoopback(addresses []string) bool {
-	return !slices.ContainsFunc(addresses, func(address string) bool {
-		host, _, err := net.SplitHostPort(address)
-		ip := net.ParseIP(host)
-		return err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback())
-	})
 }
 
 func noClusterMode(master string) error {

@@ -153,7 +153,7 @@ func (s *shownStatus) draw(out io.Writer, screen cli.Terminal) error {
 	if len(s.jobs) > 0 || s.which.selects() || err != nil && len(list) == 0 {
 		return err // where no frontend has answered, asking again for applications would only take as long once more
 	}
-	if apps, unknown := s.c.applications(s.cmd.Context()); unknown == nil { // 'pigeon nodes' reports why they are not known
+	if apps, unknown := applicationsOnNodes(s.cmd.Context(), s.c); unknown == nil { // 'pigeon nodes' reports why they are not known
 		printApplications(out, apps)
 	}
 	return err
@@ -166,7 +166,7 @@ func (s *shownStatus) list() (list []api.Status, err error) {
 	for _, job := range s.jobs {
 		_, status, missing := s.c.Find(ctx, job)
 		if missing != nil {
-			err = errors.Join(err, s.c.orApplication(ctx, job, missing))
+			err = errors.Join(err, orApplication(ctx, s.c, job, missing))
 			continue
 		}
 		list = append(list, status)

@@ -12,10 +12,10 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
-// applications returns those that have executors or a backend of their own on a
+// applicationsOnNodes returns those that have executors or a backend of their own on a
 // node, without the built-in backends (""). They submit no jobs that could be
 // listed.
-func (c *clusterClient) applications(ctx context.Context) ([]string, error) {
+func applicationsOnNodes(ctx context.Context, c *clusterClient) ([]string, error) {
 	states, err := c.groups(ctx)
 	var found []string
 	for i := range states {
@@ -42,11 +42,11 @@ func printApplications(out io.Writer, apps []string) {
 
 // orApplication returns a better error for a job that is missing since it is an
 // application. Any other error stays as it is.
-func (c *clusterClient) orApplication(ctx context.Context, job string, missing error) error {
+func orApplication(ctx context.Context, c *clusterClient, job string, missing error) error {
 	if e, ok := errors.AsType[*api.Error](missing); !ok || e.Problem != api.NotFound {
 		return missing
 	}
-	if apps, err := c.applications(ctx); err != nil || !slices.Contains(apps, job) {
+	if apps, err := applicationsOnNodes(ctx, c); err != nil || !slices.Contains(apps, job) {
 		return missing
 	}
 	return &api.Error{

@@ -139,7 +139,7 @@ func (f *submitFlags) onlyFailed(cmd *cobra.Command, c *clusterClient, r *api.Re
 	if f.failedOf == "" {
 		return nil
 	}
-	e, err := c.explain(cmd.Context(), f.failedOf)
+	e, err := explain(cmd.Context(), c, f.failedOf)
 	if err != nil {
 		return err
 	}

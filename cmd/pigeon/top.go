@@ -115,7 +115,7 @@ one object for each.`,
 		return asking(cmd, func(c *clusterClient) error {
 			var before *topPage
 			draw := func(out io.Writer, screen cli.Terminal) error {
-				page, err := c.top(cmd.Context(), before)
+				page, err := readTop(cmd.Context(), c, before)
 				if err != nil {
 					return err
 				}
@@ -136,8 +136,8 @@ one object for each.`,
 	return cmd
 }
 
-// top asks for what the cluster does now. before is the page before, nil for none.
-func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, error) {
+// readTop asks for what the cluster does now. before is the page before, nil for none.
+func readTop(ctx context.Context, c *clusterClient, before *topPage) (*topPage, error) {
 	states, err := c.groups(ctx)
 	if err != nil {
 		return nil, err
@@ -145,11 +145,11 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 	if err := nobodyToAsk(states); err != nil {
 		return nil, err
 	}
-	groups, shares, err := c.shares(ctx)
+	groups, shares, err := readShares(ctx, c)
 	if err != nil && !client.HasProblem(err, api.Denied) { // without the right to see shares, all else is shown
 		return nil, err
 	}
-	jobs, missing := c.topJobs(ctx)
+	jobs, missing := topJobs(ctx, c)
 	if missing != nil && ctx.Err() != nil {
 		return nil, missing
 	}
@@ -169,7 +169,7 @@ func (c *clusterClient) top(ctx context.Context, before *topPage) (*topPage, err
 }
 
 // topJobs returns the unfinished jobs of the frontends that answer, and what went wrong at others.
-func (c *clusterClient) topJobs(ctx context.Context) ([]topJob, error) {
+func topJobs(ctx context.Context, c *clusterClient) ([]topJob, error) {
 	var found []api.Status
 	err := c.Each(ctx, func(f *client.Frontend) error {
 		room := mostTopJobs

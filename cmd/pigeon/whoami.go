@@ -38,7 +38,7 @@ What each role may do is in docs/security.md.`,
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		return asking(cmd, func(c *clusterClient) error {
 			return c.Each(cmd.Context(), func(f *client.Frontend) error {
-				p, err := c.whoAmI(cmd.Context(), f)
+				p, err := whoAmI(cmd.Context(), c, f)
 				if err != nil {
 					return err
 				}
@@ -49,7 +49,7 @@ What each role may do is in docs/security.md.`,
 	return cmd
 }
 
-func (c *clusterClient) whoAmI(ctx context.Context, f *client.Frontend) (identity.Principal, error) {
+func whoAmI(ctx context.Context, c *clusterClient, f *client.Frontend) (identity.Principal, error) {
 	call, cancel := c.withTimeout(ctx)
 	defer cancel()
 	return f.WhoAmI(call)
