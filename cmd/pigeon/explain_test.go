@@ -1,8 +1,10 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -38,5 +40,13 @@ func TestExplainTasks(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestExplanationThatCannotBeWritten(t *testing.T) {
+	r, w := io.Pipe()
+	_ = r.CloseWithError(syscall.ENOSPC)
+	if err := printExplanation(w, &api.Explanation{Status: api.Status{Job: "j", State: api.StateCompleted}, Why: []string{"It completed."}}); err == nil {
+		t.Error("what was explained is lost, without an error")
 	}
 }

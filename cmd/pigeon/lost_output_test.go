@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
@@ -30,9 +29,4 @@ func TestLostOutput(t *testing.T) {
 			}
 		})
 	}
-	t.Run("explain", func(t *testing.T) {
-		if err := printExplanation(&fullDisk{}, &api.Explanation{Status: api.Status{Job: "j", State: api.StateCompleted}, Why: []string{"It completed."}}); err == nil {
-			t.Error("what was explained is lost, without an error")
-		}
-	})
 }

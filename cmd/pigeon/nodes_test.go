@@ -104,7 +104,11 @@ func TestGroupsStayAligned(t *testing.T) {
 		t.Fatal(err)
 	}
 	aligned(t, out.String(), "SHORT QUEUE")
-	out.Reset()
+}
+
+// TestExplainedGroupsStayAligned: as above, in what explain shows.
+func TestExplainedGroupsStayAligned(t *testing.T) {
+	var out strings.Builder
 	e := &api.Explanation{Groups: []api.GroupShare{{Group: 0, Reachable: true, AheadShort: 1_000_000}, {Group: 1}, {Group: 2, Reachable: true, Serving: 7}}}
 	if err := printExplanation(&out, e); err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -67,8 +68,10 @@ func testOwnerSettings(t *testing.T) {
 	submit := func(flags ...string) string {
 		return statusOfJob(t, succeed(t, append(append([]string{"submit"}, flags...), "--sleep", "1ms")...)).Owner
 	}
-	if got := submit(); got != userName() {
-		t.Errorf("the owner is %q, want %q", got, userName())
+	if u, err := user.Current(); err != nil {
+		t.Fatal(err)
+	} else if got := submit(); got != u.Username {
+		t.Errorf("the owner is %q, want %q", got, u.Username)
 	}
 	file := filepath.Join(t.TempDir(), "client.yaml")
 	if err := os.WriteFile(file, []byte("owner: from/file\n"), 0o600); err != nil {

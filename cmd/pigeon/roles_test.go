@@ -24,7 +24,7 @@ func TestFileOfAnotherRole(t *testing.T) {
 	if code, _, errs := program(t, "master", "--config", file); code != cli.ExitUsage || !strings.Contains(errs, "it is one of client. Name the right file") {
 		t.Errorf("status %d: %s", code, errs)
 	}
-	t.Setenv(fileVariable, file)
+	t.Setenv("PIGEON_CONFIG", file)
 	notice := "this daemon does not read it"
 	code, _, errs := program(t, "master", "--group", "-1")
 	if code == cli.ExitDone || strings.Count(errs, notice) != 1 || !strings.Contains(errs, file) || strings.Contains(errs, "unknown key") || !strings.Contains(errs, "group") {

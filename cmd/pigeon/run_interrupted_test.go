@@ -126,14 +126,19 @@ func (w *interruptingWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
+// knowsNoJob is a frontend that has no job to cancel.
+type knowsNoJob struct{ wire.Scheduler }
+
+// Cancel implements [wire.Scheduler].
+func (knowsNoJob) Cancel(context.Context, string) (api.Status, error) {
+	return api.Status{}, &api.Error{Problem: api.NotFound, What: "no such job"}
+}
+
 // The order to cancel a job that never arrives is repeated for as long as any cancellation takes.
 func TestRunInterruptedWithoutAJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pipes := servertest.NewPipes()
-		f := &fakeFrontend{cancel: func(*fakeFrontend) (api.Status, error) {
-			return api.Status{}, &api.Error{Problem: api.NotFound, What: "no such job"}
-		}}
-		s, err := server.New(wire.SchedulerProcessor(f), server.Options{Listener: pipes, Security: servertest.Anybody(), Log: slog.New(slog.DiscardHandler)})
+		s, err := server.New(wire.SchedulerProcessor(knowsNoJob{}), server.Options{Listener: pipes, Security: servertest.Anybody(), Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

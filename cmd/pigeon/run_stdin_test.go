@@ -213,7 +213,7 @@ func TestRunGivesInputAgain(t *testing.T) {
 // A program whose input cannot be given again is not started on a part of it.
 func TestRunFailsWhereInputIsLost(t *testing.T) {
 	c := newInputCluster(t, "n1")
-	p := c.run(bytes.NewReader(someInput(3*keptInput)), "--key", "long", "--retries", "1", "--dir", c.dir, "--", "sh", "-c",
+	p := c.run(bytes.NewReader(someInput(3<<20)), "--key", "long", "--retries", "1", "--dir", c.dir, "--", "sh", "-c",
 		"if [ -e tried ]; then wc -c > size; else touch tried; cat > /dev/null; exit 9; fi")
 	err := p.Run()
 	for _, part := range []string{"job long did not get its standard input and is cancelled: ", "attempt 2 on node", "3145728 bytes were read, which can be read once only, and the first 1048576 are kept"} {
