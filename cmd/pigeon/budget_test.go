@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -19,8 +20,8 @@ const (
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	settings, shown := map[string]bool{"config": true}, map[string]bool{}
-	for _, r := range roles() {
-		keys, err := r.keys()
+	for _, r := range connect.Roles() {
+		keys, err := r.Keys()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +53,7 @@ func TestBudget(t *testing.T) {
 			count(child, depth+1)
 		}
 	}
-	count(newRoot(roles()), 0)
+	count(newRoot(connect.Roles()), 0)
 	for _, c := range []struct {
 		what     string
 		n, bound int

@@ -7,12 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/shellwords"
@@ -27,34 +24,6 @@ func twoHosts(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return file
-}
-
-// Commands that make the plan of one inventory at the same time make the same plan, with one
-// certificate and key for each daemon.
-func TestPlansAtTheSameTime(t *testing.T) {
-	file := twoHosts(t)
-	var plans [4]*clusters.Plan
-	var all sync.WaitGroup
-	for i := range plans {
-		all.Go(func() {
-			var err error
-			if plans[i], _, _, err = makePlan(file, ""); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if t.Failed() {
-		return
-	}
-	for _, p := range plans[1:] {
-		for i, h := range p.Hosts {
-			same := func(a, b clusters.File) bool { return a.Path == b.Path && a.SHA256 == b.SHA256 }
-			if !slices.EqualFunc(h.Files, plans[0].Hosts[i].Files, same) {
-				t.Errorf("host %s has the files %+v, and by another plan %+v", h.Host.Name, h.Files, plans[0].Hosts[i].Files)
-			}
-		}
-	}
 }
 
 // The list of what changed is a list also when nothing did.

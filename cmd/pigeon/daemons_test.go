@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/daemons"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -22,7 +23,7 @@ import (
 // process is a daemon in its own process.
 type process struct {
 	cmd  *exec.Cmd
-	line readyLine
+	line daemons.Line
 	errs *bytes.Buffer // to be read when the process has ended
 	wait func() error
 }
@@ -47,7 +48,7 @@ func spawn(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatalf("%v ended before it was ready: %v %s", args, p.wait(), p.errs)
 	}
-	p.line = lines[readyLine](t, first)[0]
+	p.line = lines[daemons.Line](t, first)[0]
 	return p
 }
 
@@ -196,7 +197,7 @@ func TestDaemonsRefuse(t *testing.T) {
 func TestTwoNodesWithOneID(t *testing.T) {
 	t.Parallel()
 	master := start(t, "master", "--listen", "127.0.0.1:0", "--http=", "--log-level", "error", "-o", "json")
-	at := lines[readyLine](t, master.first)[0].Addresses["daemons"]
+	at := lines[daemons.Line](t, master.first)[0].Addresses["daemons"]
 	node := func() []string {
 		return []string{"nodemonitor", "--id", "twin", "--master", at, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http=", "--work-dir", t.TempDir()}
 	}
@@ -224,7 +225,7 @@ func TestTwoNodesWithOneID(t *testing.T) {
 	}
 
 	front := start(t, "frontend", "--masters", at, "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http=", "--data", t.TempDir(), "--log-level", "error", "-o", "json")
-	serve := lines[readyLine](t, front.first)[0].Addresses["applications"]
+	serve := lines[daemons.Line](t, front.first)[0].Addresses["applications"]
 	if got := succeed(t, "run", "--frontend", serve, "--", "echo", "still here"); got != "still here" {
 		t.Errorf("the first node: %q", got)
 	}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/dev"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs"
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -100,13 +102,13 @@ func start(t testing.TB, args ...string) background {
 }
 
 // runDev runs "pigeon dev" for a separate user.
-func runDev(t testing.TB, args ...string) (background, devLine) {
+func runDev(t testing.TB, args ...string) (background, dev.Line) {
 	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	t.Setenv("PIGEON_FRONTEND", "")
 	b := start(t, append([]string{"dev", "-o", "json"}, args...)...)
-	return b, lines[devLine](t, b.first)[0]
+	return b, lines[dev.Line](t, b.first)[0]
 }
 
 // TestDevUnderEveryPolicy: the commands run, show and cancel jobs under each, and
@@ -187,15 +189,6 @@ func TestDevWithoutNATS(t *testing.T) {
 	}
 }
 
-// TestLineWithoutNATS: what a dev prints for people names no server either.
-func TestLineWithoutNATS(t *testing.T) {
-	var text bytes.Buffer
-	d := dev{flags: &devFlags{}, line: devLine{Frontends: []string{"127.0.0.1:1"}, Metrics: "127.0.0.1:2"}}
-	if err := d.print(&text); err != nil || strings.Contains(text.String(), "nats") || !strings.Contains(text.String(), "metrics   http") {
-		t.Errorf("%v, and it prints\n%s", err, &text)
-	}
-}
-
 func httpGet(t *testing.T, url string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -244,7 +237,7 @@ func TestDevKeepsData(t *testing.T) {
 	if s := lines[api.Status](t, succeed(t, "status", "once", "-o", "json"))[0]; s.State != api.StateCompleted {
 		t.Errorf("%+v", s)
 	}
-	if r := lines[submitted](t, succeed(t, "submit", "--key", "once", "--sleep", "1ms", "-o", "json"))[0]; !r.Duplicate {
+	if r := lines[jobs.SubmitLine](t, succeed(t, "submit", "--key", "once", "--sleep", "1ms", "-o", "json"))[0]; !r.Duplicate {
 		t.Errorf("%+v", r)
 	}
 }

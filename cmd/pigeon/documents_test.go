@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/internal/checkout"
 	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/policy"
@@ -20,7 +21,7 @@ import (
 // TestDocumentedCommandsExist: every verb and flag that a page writes after "pigeon" exists.
 func TestDocumentedCommandsExist(t *testing.T) {
 	t.Parallel()
-	if checked := documents.CheckCalls(t, newRoot(roles())); checked < 100 {
+	if checked := documents.CheckCalls(t, newRoot(connect.Roles())); checked < 100 {
 		t.Errorf("only %d calls found", checked)
 	}
 }
@@ -38,7 +39,7 @@ func TestEveryVerbIsDocumented(t *testing.T) {
 			called[call.Words[0]] = true
 		}
 	}
-	for _, verb := range newRoot(roles()).Commands() {
+	for _, verb := range newRoot(connect.Roles()).Commands() {
 		if !verb.Hidden && !called[verb.Name()] {
 			t.Errorf("no page shows a call of pigeon %s", verb.Name())
 		}
@@ -72,7 +73,7 @@ func TestDocumentedSpecsExist(t *testing.T) {
 }
 
 func TestCallFault(t *testing.T) {
-	root := newRoot(roles())
+	root := newRoot(connect.Roles())
 	for call, want := range map[string]string{
 		"run --class short":       "",
 		"logs -f JOB":             "",

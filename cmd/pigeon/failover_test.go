@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -156,7 +157,7 @@ func TestClientsFollowATakeover(t *testing.T) {
 		t.Errorf("it wrote %q; %s; %s", out.String(), errs.String(), succeed(t, "explain", "5", "--frontend", all, "-o", "json"))
 	}
 	// The other frontend, asked alone, names the one that has taken the job over.
-	job := lines[submitted](t, succeed(t, "submit", "--frontend", at(other), "--key", "5", "-o", "json", "--", "sh", "-c", script))[0]
+	job := lines[jobs.SubmitLine](t, succeed(t, "submit", "--frontend", at(other), "--key", "5", "-o", "json", "--", "sh", "-c", script))[0]
 	if !job.Duplicate || job.Frontend != at(standby) {
 		t.Errorf("its key again: %+v", job)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/client"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -58,14 +59,14 @@ func TestFiles(t *testing.T) {
 	if i, err := os.Stat(filepath.Join(at, "1", "run")); err != nil || i.Mode().Perm()&0o100 == 0 {
 		t.Errorf("%v, %v", i, err)
 	}
-	want := []leftFile{
+	want := []jobs.FileLine{
 		{Job: id, Task: 0, TaskFile: api.TaskFile{Path: "out/a.csv", Size: 2}}, {Job: id, Task: 0, TaskFile: api.TaskFile{Path: "run", Size: 8, Executable: true}},
 		{Job: id, Task: 1, TaskFile: api.TaskFile{Path: "out/a.csv", Size: 2}}, {Job: id, Task: 1, TaskFile: api.TaskFile{Path: "run", Size: 8, Executable: true}},
 	}
-	if got := lines[leftFile](t, succeed(t, "files", id, "-o", "json")); !slices.Equal(got, want) {
+	if got := lines[jobs.FileLine](t, succeed(t, "files", id, "-o", "json")); !slices.Equal(got, want) {
 		t.Errorf("listed %+v, want %+v", got, want)
 	}
-	if got := lines[leftFile](t, succeed(t, "files", id, "*.csv", "--task", "1", "-o", "json")); !slices.Equal(got, want[2:3]) {
+	if got := lines[jobs.FileLine](t, succeed(t, "files", id, "*.csv", "--task", "1", "-o", "json")); !slices.Equal(got, want[2:3]) {
 		t.Errorf("listed %+v, want %+v", got, want[2:3])
 	}
 	if got := strings.Fields(succeed(t, "files", id[:len(id)-2], "out/*", "--task", "1")); !slices.Equal(got, []string{"TASK", "BYTES", "FILE", "1", "2", "out/a.csv"}) {

@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -51,17 +50,6 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// A duration in a script's lines or a job file is explained likewise.
-func TestRefusedValuesOfJobs(t *testing.T) {
-	if _, _, err := asked(t, "sleep: 9999999h\n", "--file", "-"); err == nil || !strings.Contains(err.Error(), `line 1: sleep "9999999h": it is too large; use 2562047h or less`) {
-		t.Errorf("a job file: %v", err)
-	}
-	script := write(t, "job.sh", "#!/bin/sh\n#PIGEON --estimate 9999999h\n")
-	if _, _, err := asked(t, "", script); err == nil || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), "it is too large") {
-		t.Errorf("a script: %v", err)
-	}
-}
-
 // TestHelpNamesDefaultsOnce: the default of a flag is not shown twice.
 func TestHelpNamesDefaultsOnce(t *testing.T) {
 	t.Parallel()
@@ -98,20 +86,5 @@ func TestRefusedValuesShowNoSecrets(t *testing.T) {
 	t.Setenv("PIGEON_TASK_ENV", `API_KEY="`+secret)
 	if code, out, errs := program(t, "config", "show", "nodemonitor"); code != cli.ExitUsage || strings.Contains(out+errs, secret) || !strings.Contains(errs, `environment variable PIGEON_TASK_ENV (key "task_env"): expected`) {
 		t.Errorf("a variable: status %d, %s%s", code, out, errs)
-	}
-}
-
-// TestAgo: how long ago something was is a duration or whole days, however many.
-func TestAgo(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]time.Duration{"90m": 90 * time.Minute, "7d": 168 * time.Hour, "-1d": -24 * time.Hour, "999999999d": mostDays * 24 * time.Hour} {
-		if got, err := parseAgo(text); err != nil || got != want {
-			t.Errorf("%s is %v, %v, want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "d", "1.5d", "7days", "soon"} {
-		if got, err := parseAgo(text); err == nil {
-			t.Errorf("%q is %v", text, got)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
@@ -22,37 +21,6 @@ func TestHelpOfTheConnection(t *testing.T) {
 		if code != cli.ExitDone || !strings.Contains(all, flag+" ") {
 			t.Errorf("%d: %s is not in %s", code, flag, all)
 		}
-	}
-}
-
-// What a spreadsheet would run is text in an export.
-func TestFormulasInExports(t *testing.T) {
-	var out strings.Builder
-	w := newCSV(&out)
-	if err := w.write([]api.JobUsage{{Job: "=1+1", Name: "@SUM(A1)", Owner: "-2", Submitter: "+3", Reason: "\t=4", App: "a=b"}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.close(); err != nil || !strings.Contains(out.String(), "\n'=1+1,'@SUM(A1),'-2,'+3,a=b,") || !strings.Contains(out.String(), ",'\t=4,") {
-		t.Errorf("%s, %v", out.String(), err)
-	}
-}
-
-func TestMergeKeysAreRefused(t *testing.T) {
-	for _, text := range []string{"command: [a]\n<<: {name: x}\n", "command: [a]\nenv:\n  A: 1\n  <<: {B: 2}\n"} {
-		if _, _, err := asked(t, text, "--file", "-"); err == nil || !strings.Contains(err.Error(), "merge keys (<<) are not read") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-}
-
-// Missing output is explained by what has happened, and the limit is named only where it was met.
-func TestWhyOutputIsMissing(t *testing.T) {
-	full := incomplete("j", 5, "the disk of its node is nearly full").Error()
-	if !strings.Contains(full, "nearly full") || strings.Contains(full, "output_limit") {
-		t.Error(full)
-	}
-	if met := incomplete("j", 5, "its node keeps the first 9 bytes (output_limit) and the last 8").Error(); !strings.Contains(met, "raise output_limit") {
-		t.Error(met)
 	}
 }
 

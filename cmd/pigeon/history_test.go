@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs/show"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -40,8 +41,8 @@ func TestHistoryVerb(t *testing.T) {
 }
 
 func testHistorySums(t *testing.T) {
-	got := lines[usageLine](t, succeed(t, "history", "-o", "json"))
-	slices.SortFunc(got, func(a, b usageLine) int { return strings.Compare(*a.Owner, *b.Owner) })
+	got := lines[show.UsageLine](t, succeed(t, "history", "-o", "json"))
+	slices.SortFunc(got, func(a, b show.UsageLine) int { return strings.Compare(*a.Owner, *b.Owner) })
 	if len(got) != 2 {
 		t.Fatalf("%+v", got)
 	}
@@ -63,7 +64,7 @@ func testHistorySums(t *testing.T) {
 		"--until 2001-02-03": 0, "--since 7d --by day": 8,
 	} {
 		var sum int64
-		for _, l := range lines[usageLine](t, succeed(t, append([]string{"history", "-o", "json"}, strings.Fields(flags)...)...)) {
+		for _, l := range lines[show.UsageLine](t, succeed(t, append([]string{"history", "-o", "json"}, strings.Fields(flags)...)...)) {
 			sum += l.Jobs
 		}
 		if sum != jobs {

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/client"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -243,7 +245,7 @@ func testFailedTasks(t *testing.T) {
 
 func testKeys(t *testing.T) {
 	for i, want := range []bool{false, true} {
-		r := lines[submitted](t, succeed(t, "submit", "--key", "nightly", "--sleep", "1ms", "-o", "json"))[0]
+		r := lines[jobs.SubmitLine](t, succeed(t, "submit", "--key", "nightly", "--sleep", "1ms", "-o", "json"))[0]
 		if r.Job != "nightly" || r.Duplicate != want {
 			t.Errorf("time %d: %+v", i, r)
 		}
@@ -385,7 +387,7 @@ func testMistakes(t *testing.T) {
 
 // testTooManyTasks: the frontend itself refuses, naming the limit, and serves on.
 func testTooManyTasks(t *testing.T, addresses []string) {
-	c, err := dialCluster(client.Options{Addresses: addresses[:1], Timeout: 10 * time.Second})
+	c, err := connect.Dial(client.Options{Addresses: addresses[:1], Timeout: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/pigeon-sched/pigeon/cluster"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/guard"
 )
@@ -30,5 +31,5 @@ func main() {
 // run is the whole program, so that tests start it in-process. It returns the
 // exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return cli.Run(ctx, newRoot(roles()), args, cli.Streams{In: stdin, Out: stdout, Err: stderr}, hideConnection)
+	return cli.Run(ctx, newRoot(connect.Roles()), args, cli.Streams{In: stdin, Out: stdout, Err: stderr}, connect.HideFlags)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,11 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/natsserver/natsservertest"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.uber.org/goleak"
 )
 
@@ -39,15 +37,15 @@ type testConfig struct {
 	Wait   time.Duration `mapstructure:"wait" doc:"Patience, a duration."`
 }
 
-func testRoles() []role {
-	return []role{roleOf("lorry", "Settings of a lorry.", testConfig{Listen: "127.0.0.1:1", Wait: time.Second})}
+func testRoles() []connect.Role {
+	return []connect.Role{connect.RoleOf("lorry", "Settings of a lorry.", testConfig{Listen: "127.0.0.1:1", Wait: time.Second})}
 }
 
 // pigeon runs the program with an additional role.
 func pigeon(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = cli.Run(t.Context(), newRoot(testRoles()), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, hideConnection)
+	code = cli.Run(t.Context(), newRoot(testRoles()), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, connect.HideFlags)
 	return code, out.String(), errs.String()
 }
 
@@ -166,40 +164,6 @@ func TestVerbsAreDocumented(t *testing.T) {
 	}
 	for _, c := range newRoot(testRoles()).Commands() {
 		look(c, true)
-	}
-}
-
-// TestCommittedConfiguration: configs/ROLE.yaml is what "config write" prints.
-func TestCommittedConfiguration(t *testing.T) {
-	for _, r := range roles() {
-		var want bytes.Buffer
-		if err := r.write(&want, config.Source{}, false); err != nil {
-			t.Errorf("%s: %v", r.name, err)
-			continue
-		}
-		path := filepath.Join("..", "..", "configs", r.name+".yaml")
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Error(err)
-		} else if !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("%s is not current; run 'make configs'", path)
-		}
-	}
-}
-
-func TestLoadConfig(t *testing.T) {
-	defaults := testConfig{Listen: "127.0.0.1:1"}
-	cmd := &cobra.Command{Use: "lorry"}
-	addConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, defaults) })
-	if err := cmd.ParseFlags([]string{"--wait", "7s"}); err != nil {
-		t.Fatal(err)
-	}
-	if cfg, _, err := loadConfig(cmd, defaults); err != nil || cfg.Wait != 7*time.Second || cfg.Listen != "127.0.0.1:1" {
-		t.Errorf("%+v, %v", cfg, err)
-	}
-	t.Setenv(fileVariable, "absent.yaml")
-	if _, _, err := loadConfig(cmd, defaults); !errors.Is(err, os.ErrNotExist) || !errors.As(err, new(cli.UsageError)) {
-		t.Errorf("got %v", err)
 	}
 }
 

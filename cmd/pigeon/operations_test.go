@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
@@ -39,7 +40,7 @@ func TestOperationsSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, errs bytes.Buffer
-		if code := cli.Run(t.Context(), newRoot(roles()), []string{"config", "check", role, file}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, hideConnection); code != cli.ExitDone {
+		if code := cli.Run(t.Context(), newRoot(connect.Roles()), []string{"config", "check", role, file}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, connect.HideFlags); code != cli.ExitDone {
 			t.Errorf("the settings of a %s are refused: %s%s", role, out.String(), errs.String())
 		}
 	}

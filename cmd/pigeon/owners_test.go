@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/dev"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -165,7 +166,7 @@ func testOwnerMistakes(t *testing.T) {
 
 // The user and the group of published clients are an owner, whatever they are; an owner
 // that a client of ours states must be right.
-func testPublishedOwners(t, cluster *testing.T, line devLine) {
+func testPublishedOwners(t, cluster *testing.T, line dev.Line) {
 	c := published.NewSchedulerServiceClient(dialThrift(cluster, line.Frontends[0]))
 	submit := func(key string, user *published.TUserGroupInfo, owner string, priority *int32) error {
 		_, err := c.Submit(context.Background(), &published.TSchedulingRequest{

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
+	"go.yaml.in/yaml/v3"
 )
 
 // docs/install.md: "As installed, the settings are those of a cluster of one host".

@@ -3,6 +3,8 @@ package main
 import (
 	"path/filepath"
 	"testing"
+
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/access"
 )
 
 // Of two names, or two roles, none is dropped in silence: what was not revoked would still be admitted.
@@ -16,7 +18,7 @@ func TestRevokingTwoNamesIsRefused(t *testing.T) {
 	failing(t, `invalid argument "b" for "--name" flag: it was given already, as "a"; give one role and one name`, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "a", "--name", "b")
 	failing(t, `invalid argument "frontend" for "--role" flag: it was given already, as "node"`, "pki", "revoke", "--dir", dir, "--role", "node", "--role", "frontend", "--name", "b")
 	failing(t, "it is empty; give one role and one name", "pki", "revoke", "--dir", dir, "--role", "node", "--name", "")
-	for _, l := range lines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json")) {
+	for _, l := range lines[access.CertificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json")) {
 		if l.State != "good" {
 			t.Errorf("%s %s is %s", l.Role, l.Name, l.State)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/access"
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
@@ -74,7 +75,7 @@ func TestAuthorityThatEnds(t *testing.T) {
 func TestPKI(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pki")
 	failing(t, "pigeon pki init", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
-	made := lines[certificateLine](t, ran(t, "pki", "init", "--dir", dir, "--cluster", "prod", "-o", "json"))
+	made := lines[access.CertificateLine](t, ran(t, "pki", "init", "--dir", dir, "--cluster", "prod", "-o", "json"))
 	if l := made[0]; len(made) != 1 || l.Role != "authority" || l.Cluster != "prod" || l.State != "good" || len(l.Fingerprint) != 64 {
 		t.Errorf("%+v", made)
 	}
@@ -89,7 +90,7 @@ func TestPKI(t *testing.T) {
 	ran(t, "pki", "issue", "--dir", dir, "--role", "client", "--name", "alice", "--ttl", "90d", "--out", filepath.Join(dir, "people", "alice"))
 	failing(t, "already", "pki", "issue", "--dir", dir, "--role", "node", "--name", "n1")
 
-	shown := lines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json"))
+	shown := lines[access.CertificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json"))
 	var names []string
 	for _, l := range shown {
 		names = append(names, l.Role+" "+l.Name)
@@ -101,7 +102,7 @@ func TestPKI(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 
-	renewed := lines[certificateLine](t, ran(t, "pki", "renew", "--dir", dir, "-o", "json")) // within 30 days
+	renewed := lines[access.CertificateLine](t, ran(t, "pki", "renew", "--dir", dir, "-o", "json")) // within 30 days
 	if len(renewed) != 1 || renewed[0].Name != "n1" || renewed[0].Serial == shown[2].Serial {
 		t.Errorf("%+v", renewed)
 	}
@@ -110,17 +111,17 @@ func TestPKI(t *testing.T) {
 	}
 	failing(t, "there is no cert.pem", "pki", "renew", "--dir", dir, t.TempDir())
 
-	revoked := lines[certificateLine](t, ran(t, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "n1", "-o", "json"))
+	revoked := lines[access.CertificateLine](t, ran(t, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "n1", "-o", "json"))
 	if len(revoked) != 2 || revoked[0].State != "revoked" || revoked[1].State != "revoked" {
 		t.Errorf("%+v", revoked)
 	}
 	ran(t, "pki", "revoke", "--dir", dir, shown[3].Serial)
-	if l := lines[certificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json", filepath.Join(dir, "people", "alice"))); len(l) != 1 || l[0].State != "revoked" || l[0].Role != "user" {
+	if l := lines[access.CertificateLine](t, ran(t, "pki", "show", "--dir", dir, "-o", "json", filepath.Join(dir, "people", "alice"))); len(l) != 1 || l[0].State != "revoked" || l[0].Role != "user" {
 		t.Errorf("%+v", l)
 	}
 	// One that is refused does not stop the others.
 	code, out, errs := pigeon(t, "pki", "renew", "--dir", dir, "--within", "10000d", "-o", "json")
-	if l := lines[certificateLine](t, out); code != cli.ExitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
+	if l := lines[access.CertificateLine](t, out); code != cli.ExitFailed || len(l) != 1 || l[0].Name != "f0" || strings.Count(errs, "was revoked") != 2 {
 		t.Errorf("status %d, %s, %s", code, out, errs)
 	}
 	for _, args := range [][]string{{"pki", "revoke", "--dir", dir, "abc"}, {"pki", "revoke", "--dir", dir, "--role", "node", "--name", "n2"}} {
@@ -139,9 +140,9 @@ func TestPKI(t *testing.T) {
 // A token is made once, for a file or the terminal, and counts until it is revoked.
 func TestToken(t *testing.T) {
 	file, out := filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "alice.token")
-	t.Setenv(tokensVariable, file)
+	t.Setenv(access.TokensVariable, file)
 	failing(t, "pigeon token create", "token", "list")
-	made := lines[tokenLine](t, ran(t, "token", "create", "--user", "alice", "--role", "operator", "--ttl", "1d12h", "--out", out, "-o", "json"))
+	made := lines[access.TokenLine](t, ran(t, "token", "create", "--user", "alice", "--role", "operator", "--ttl", "1d12h", "--out", out, "-o", "json"))
 	if l := made[0]; l.Token != "" || l.User != "alice" || l.Role != "operator" || l.State != "good" || l.Expires-l.Created != (36*time.Hour).Seconds() {
 		t.Errorf("%+v", l)
 	}
@@ -155,14 +156,14 @@ func TestToken(t *testing.T) {
 	if !strings.HasPrefix(printed, "pigeon_") || strings.Count(printed, "\n") != 1 {
 		t.Errorf("%q", printed)
 	}
-	list := lines[tokenLine](t, ran(t, "token", "list", "-o", "json"))
+	list := lines[access.TokenLine](t, ran(t, "token", "list", "-o", "json"))
 	if len(list) != 2 || list[1].User != "bob" || list[1].Expires != 0 || list[0].Token != "" {
 		t.Errorf("%+v", list)
 	}
 	if got := ran(t, "token", "list"); !strings.Contains(got, "never") || strings.Contains(got, strings.TrimSpace(printed)) {
 		t.Errorf("%s", got)
 	}
-	revoked := lines[tokenLine](t, ran(t, "token", "revoke", made[0].ID, "-o", "json"))
+	revoked := lines[access.TokenLine](t, ran(t, "token", "revoke", made[0].ID, "-o", "json"))
 	if len(revoked) != 1 || revoked[0].State != "revoked" {
 		t.Errorf("%+v", revoked)
 	}
@@ -171,7 +172,7 @@ func TestToken(t *testing.T) {
 	failing(t, "role", "token", "create", "--user", "x")
 	// A token that cannot be kept does not count.
 	failing(t, "--out", "token", "create", "--user", "eve", "--role", "user", "--out", filepath.Join(t.TempDir(), "absent", "x"))
-	for _, l := range lines[tokenLine](t, ran(t, "token", "list", "-o", "json")) {
+	for _, l := range lines[access.TokenLine](t, ran(t, "token", "list", "-o", "json")) {
 		if l.User == "eve" && l.State != "revoked" {
 			t.Errorf("%+v", l)
 		}
@@ -205,7 +206,7 @@ func TestTokenThatCannotBePrinted(t *testing.T) {
 	if code := run(t.Context(), append(create, "ann", "--out", out), strings.NewReader(""), &fullDisk{}, &errs); code != cli.ExitFailed || !strings.Contains(errs.String(), "is made and in "+out) {
 		t.Errorf("status %d, %s", code, &errs)
 	}
-	list := lines[tokenLine](t, ran(t, "token", "list", "--file", file, "-o", "json"))
+	list := lines[access.TokenLine](t, ran(t, "token", "list", "--file", file, "-o", "json"))
 	if len(list) != 4 {
 		t.Errorf("%d tokens, want 4", len(list))
 	}
@@ -215,23 +216,3 @@ func TestTokenThatCannotBePrinted(t *testing.T) {
 		}
 	}
 }
-
-func TestLifetimes(t *testing.T) {
-	for text, want := range map[string]time.Duration{"30d": 720 * time.Hour, "1d12h": 36 * time.Hour, "90m": 90 * time.Minute, "0": 0, "0d": 0} {
-		var l lifetime
-		if err := l.Set(text); err != nil || time.Duration(l) != want {
-			t.Errorf("%s: %v, %v", text, time.Duration(l), err)
-		}
-	}
-	for _, text := range []string{"", "d", "-1d", "1d-1h", "1dd", "5", "x", "999999999999d", "1d 2h"} {
-		var l lifetime
-		if err := l.Set(text); err == nil {
-			t.Errorf("%q: %v", text, time.Duration(l))
-		}
-	}
-	if got := ptr(36*time.Hour).String() + " " + ptr(48*time.Hour).String(); got != "36h0m0s 2d" {
-		t.Error(got)
-	}
-}
-
-func ptr(d time.Duration) *lifetime { l := lifetime(d); return &l }

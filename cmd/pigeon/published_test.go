@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
-
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/dev"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
@@ -166,7 +166,7 @@ func TestPublishedApplications(t *testing.T) {
 	}
 }
 
-func publishedJob(t, cluster *testing.T, s style, app string, line devLine, backendFirst bool) {
+func publishedJob(t, cluster *testing.T, s style, app string, line dev.Line, backendFirst bool) {
 	const tasks = 8
 	var backend *sleeper
 	if backendFirst {

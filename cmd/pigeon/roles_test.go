@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,23 +37,5 @@ func TestFileOfAnotherRole(t *testing.T) {
 		if code, _, errs := program(t, "master", "--group", "-1"); code != cli.ExitUsage || strings.Contains(errs, notice) || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d: %s", text, code, errs)
 		}
-	}
-}
-
-// The user's own file of settings comes before that of the machine.
-func TestFirstSettings(t *testing.T) {
-	own, host := filepath.Join(t.TempDir(), "pigeon", "client.yaml"), filepath.Join(t.TempDir(), "client.yaml")
-	for _, want := range []string{"", host, own} {
-		if want != "" {
-			if err := errors.Join(os.MkdirAll(filepath.Dir(want), 0o700), os.WriteFile(want, nil, 0o600)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := firstSettings([]string{own, host}); err != nil || got != want {
-			t.Errorf("found %q, %v, want %q", got, err, want)
-		}
-	}
-	if got, err := firstSettings([]string{filepath.Join(own, "no folder"), host}); err == nil {
-		t.Errorf("a path that cannot be looked at led to %q", got)
 	}
 }

@@ -3,45 +3,54 @@ package main
 import (
 	"fmt"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/access"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/clusters"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/daemons"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/dev"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/doctor"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs/show"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/nodes"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/spark"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
-
 	"github.com/spf13/cobra"
 )
 
-// verbs lists every verb. Each has a file of its name, except the daemons (daemons.go).
-func verbs(roles []role) []*cobra.Command {
+// verbs lists every verb.
+func verbs(roles []connect.Role) []*cobra.Command {
 	return []*cobra.Command{
-		devCommand(),
-		frontendCommand(),
-		masterCommand(),
-		nodeMonitorCommand(),
-		natsCommand(),
-		clusterCommand(),
-		nodesCommand(),
-		pkiCommand(),
-		tokenCommand(),
-		sharesCommand(),
-		submitCommand(),
-		runCommand(),
-		statusCommand(),
-		topCommand(),
-		whoamiCommand(),
-		explainCommand(),
-		logsCommand(),
-		filesCommand(),
-		historyCommand(),
-		eventsCommand(),
-		cancelCommand(),
-		sparkCommand(),
+		dev.Command(),
+		daemons.FrontendCommand(),
+		daemons.MasterCommand(),
+		daemons.NodeMonitorCommand(),
+		daemons.NATSCommand(),
+		clusters.Command(),
+		nodes.Command(),
+		access.PKICommand(),
+		access.TokenCommand(),
+		nodes.SharesCommand(),
+		jobs.SubmitCommand(),
+		jobs.RunCommand(),
+		show.StatusCommand(),
+		nodes.TopCommand(),
+		access.WhoamiCommand(),
+		show.ExplainCommand(),
+		show.LogsCommand(),
+		jobs.FilesCommand(),
+		show.HistoryCommand(),
+		nodes.EventsCommand(),
+		jobs.CancelCommand(),
+		spark.Command(),
 		simulation.Command(),
-		configCommand(roles),
-		doctorCommand(),
+		daemons.ConfigCommand(roles),
+		doctor.Command(),
 		cli.VersionCommand(cli.GroupSelf),
 	}
 }
 
-func newRoot(roles []role) *cobra.Command {
+func newRoot(roles []connect.Role) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pigeon",
 		Short: "A two-layer job scheduler for short interactive jobs alongside long batch jobs",
@@ -64,7 +73,7 @@ a master gives a task to a worker as soon as one is idle.`,
 	show := help.RunE
 	help.RunE = func(help *cobra.Command, words []string) error {
 		if len(words) == 1 && words[0] == "connection" {
-			_, err := fmt.Fprint(help.OutOrStdout(), connectionHelp())
+			_, err := fmt.Fprint(help.OutOrStdout(), connect.Help())
 			return err
 		}
 		return show(help, words)

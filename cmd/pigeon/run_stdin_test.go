@@ -231,3 +231,12 @@ func TestRunFailsWhereInputIsLost(t *testing.T) {
 		t.Errorf("its second attempt read an end-of-file: %s", text)
 	}
 }
+
+// someInput returns bytes that differ wherever a mistake of an offset would show.
+func someInput(n int) []byte {
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	return text
+}

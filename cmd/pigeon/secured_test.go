@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/access"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 )
@@ -41,7 +42,7 @@ func TestFirstSecuredCluster(t *testing.T) {
 				t.Setenv("PIGEON_TLS_CA", filepath.Join(own, "ca.pem"))
 				t.Setenv("PIGEON_TOKEN_FILE", filepath.Join(own, "token"))
 			}
-			if got := lines[whoamiLine](t, succeed(t, "whoami", "-o", "json")); len(got) != 1 || got[0].Role != "admin" || got[0].Proof != "token" || got[0].ExpiresIn <= 0 || got[0].Frontend != line.Frontends[0] {
+			if got := lines[access.WhoamiLine](t, succeed(t, "whoami", "-o", "json")); len(got) != 1 || got[0].Role != "admin" || got[0].Proof != "token" || got[0].ExpiresIn <= 0 || got[0].Frontend != line.Frontends[0] {
 				t.Errorf("%+v", got)
 			}
 			if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
@@ -60,7 +61,7 @@ func TestSecureDev(t *testing.T) {
 		if got := succeed(t, "run", "--", "echo", "hello"); got != "hello" {
 			t.Errorf("%q", got)
 		}
-		if got := lines[whoamiLine](t, succeed(t, "whoami", "-o", "json")); got[0].Proof != "token" {
+		if got := lines[access.WhoamiLine](t, succeed(t, "whoami", "-o", "json")); got[0].Proof != "token" {
 			t.Errorf("%+v", got)
 		}
 		text, err := os.ReadFile(line.TokenFile)
@@ -68,7 +69,7 @@ func TestSecureDev(t *testing.T) {
 			t.Errorf("%+v: %v", line, err)
 		}
 		tokens = append(tokens, string(text))
-		serials = append(serials, lines[certificateLine](t, succeed(t, "pki", "show", "--dir", secrets, filepath.Join(secrets, "frontend-frontend-0"), "-o", "json"))[0].Serial)
+		serials = append(serials, lines[access.CertificateLine](t, succeed(t, "pki", "show", "--dir", secrets, filepath.Join(secrets, "frontend-frontend-0"), "-o", "json"))[0].Serial)
 		if code, errs := b.stop(); code != cli.ExitDone {
 			t.Errorf("status %d: %s", code, errs)
 		}
@@ -144,7 +145,7 @@ func TestSecuredDaemons(t *testing.T) {
 	alice := c.token(t, "alice", "--user", "alice", "--role", "user")
 	daemontest.Await(t, "alice is known", func() bool {
 		code, out, _ := program(t, c.call(alice, "whoami", "-o", "json")...)
-		return code == cli.ExitDone && lines[whoamiLine](t, out)[0].Name == "alice"
+		return code == cli.ExitDone && lines[access.WhoamiLine](t, out)[0].Name == "alice"
 	})
 	if got := succeed(t, c.call(alice, "run", "--", "echo", "hello")...); got != "hello" {
 		t.Errorf("%q", got)
@@ -156,7 +157,7 @@ func TestSecuredDaemons(t *testing.T) {
 	if got := succeed(t, c.call(alice, "run", "--", "echo", "again")...); got != "again" {
 		t.Errorf("%q", got)
 	}
-	id := lines[tokenLine](t, succeed(t, "token", "list", "--file", c.tokens, "-o", "json"))[1].ID
+	id := lines[access.TokenLine](t, succeed(t, "token", "list", "--file", c.tokens, "-o", "json"))[1].ID
 	succeed(t, "token", "revoke", "--file", c.tokens, id)
 	daemontest.Await(t, "alice is refused", func() bool {
 		code, _, errs := program(t, c.call(alice, "status")...)

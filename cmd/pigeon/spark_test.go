@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/rendezvous"
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/spark"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome/sparkhometest"
@@ -23,7 +24,7 @@ import (
 // programs print their arguments.
 type sparkUser struct {
 	home, jar string
-	env       environment
+	env       spark.Variables
 }
 
 const saysAll = `#!/bin/sh
@@ -37,8 +38,8 @@ for a in "$@"; do echo "arg $a"; done
 func newSparkUser(t *testing.T, version, script string) *sparkUser {
 	t.Helper()
 	var programs []string
-	for _, p := range sparkPrograms {
-		programs = append(programs, p.name)
+	for _, p := range spark.Programs {
+		programs = append(programs, p.Name)
 	}
 	fake := sparkhometest.NewFake(t, version, script, programs...)
 	return &sparkUser{home: fake.Home, jar: fake.Jar, env: fake.Environ}
@@ -101,7 +102,7 @@ func TestSparkGetsItsCommandLine(t *testing.T) {
 // Pigeon, and are left aside when they name another manager.
 func TestSparkTakesTheRunningDev(t *testing.T) {
 	u := newSparkUser(t, "3.5.9", saysAll)
-	t.Setenv("XDG_RUNTIME_DIR", u.env.get("XDG_RUNTIME_DIR"))
+	t.Setenv("XDG_RUNTIME_DIR", u.env.Get("XDG_RUNTIME_DIR"))
 	notice, err := rendezvous.Publish(rendezvous.Path(), rendezvous.Dev{PID: os.Getpid(), Frontends: []string{"127.0.0.1:5", "127.0.0.1:6"}})
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +125,8 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(conf, "spark-defaults.conf"), []byte(c.properties), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		u.env.set("SPARK_CONF_DIR", conf)
-		u.env.set("PIGEON_FRONTEND", c.environment)
+		u.env.Set("SPARK_CONF_DIR", conf)
+		u.env.Set("PIGEON_FRONTEND", c.environment)
 		code, out, errs := u.run(t, append([]string{"spark", "submit"}, strings.Fields(c.args+" job.py")...)...)
 		if code != cli.ExitDone || !strings.Contains(out, "arg --master\narg "+c.want+"\n") || !strings.Contains(errs, "master "+c.want+"\n") {
 			t.Errorf("%+v: status %d\n%s%s", c, code, out, errs)
@@ -138,7 +139,7 @@ func TestSparkTakesTheRunningDev(t *testing.T) {
 func TestSparkProvesWhoCalls(t *testing.T) {
 	t.Parallel()
 	u := newSparkUser(t, "3.5.9", saysAll)
-	own := filepath.Join(u.env.get("XDG_CONFIG_HOME"), "pigeon")
+	own := filepath.Join(u.env.Get("XDG_CONFIG_HOME"), "pigeon")
 	token, ca := filepath.Join(own, "token"), filepath.Join(own, "ca.pem")
 	text, _, err := tokens.Create(filepath.Join(t.TempDir(), "tokens"), tokens.Order{User: "a", Role: "user"}, time.Now())
 	other := filepath.Join(t.TempDir(), "other")
@@ -192,9 +193,9 @@ func TestSparkPythonOfTheWheel(t *testing.T) {
 	if err := os.Rename(u.home, filepath.Join(packages, "pyspark")); err != nil {
 		t.Fatal(err)
 	}
-	u.env.set("SPARK_HOME", filepath.Join(packages, "pyspark"))
+	u.env.Set("SPARK_HOME", filepath.Join(packages, "pyspark"))
 	for _, own := range []string{"", "/mine/python"} {
-		u.env.set("PYSPARK_PYTHON", own)
+		u.env.Set("PYSPARK_PYTHON", own)
 		want := python
 		if own != "" {
 			want = own
@@ -268,10 +269,10 @@ func TestSparkRefuses(t *testing.T) {
 	} {
 		u := newSparkUser(t, c.version, saysAll)
 		if c.unset != "" {
-			u.env.set(c.unset, "")
+			u.env.Set(c.unset, "")
 		}
 		if name, value, ok := strings.Cut(c.set, "="); ok {
-			u.env.set(name, value)
+			u.env.Set(name, value)
 		}
 		code, out, errs := u.run(t, append([]string{"spark"}, strings.Fields(c.args)...)...)
 		if code != cli.ExitUsage || out != "" {
@@ -286,10 +287,10 @@ func TestSparkRefuses(t *testing.T) {
 }
 
 func TestSparkHelp(t *testing.T) {
-	for _, p := range sparkPrograms {
-		code, out, errs := program(t, "spark", p.verb, "--help")
-		if code != cli.ExitDone || !strings.Contains(out, p.name) || !strings.Contains(out, "--frontend") || errs != "" {
-			t.Errorf("%s: %d %s%s", p.verb, code, out, errs)
+	for _, p := range spark.Programs {
+		code, out, errs := program(t, "spark", p.Verb, "--help")
+		if code != cli.ExitDone || !strings.Contains(out, p.Name) || !strings.Contains(out, "--frontend") || errs != "" {
+			t.Errorf("%s: %d %s%s", p.Verb, code, out, errs)
 		}
 	}
 }

@@ -17,8 +17,8 @@ func TestRealSpark(t *testing.T) {
 	home := sparkhometest.Real(t)
 	u := newSparkUser(t, home.Version, "")
 	u.env = append(u.env, "PATH="+os.Getenv("PATH"), "JAVA_HOME="+os.Getenv("JAVA_HOME"))
-	u.env.set("SPARK_HOME", home.Dir)
-	u.env.set(sparkhome.JarVariable, os.Getenv(sparkhome.JarVariable))
+	u.env.Set("SPARK_HOME", home.Dir)
+	u.env.Set(sparkhome.JarVariable, os.Getenv(sparkhome.JarVariable))
 	dir := t.TempDir() // Spark's own leavings
 	query := []string{
 		"--conf", "spark.ui.enabled=false", "--conf", "spark.sql.warehouse.dir=" + dir, "--conf", "spark.local.dir=" + dir,
@@ -50,7 +50,7 @@ func TestRealSpark(t *testing.T) {
 			if _, err := os.Stat(jar); err != nil {
 				t.Skipf("the query on a cluster is left out: there is no %s; 'make spark' builds it", jar)
 			}
-			u.env.set(sparkhome.JarVariable, jar)
+			u.env.Set(sparkhome.JarVariable, jar)
 		}
 		_, dev := runDev(t, "--nodes", "1", "--groups", "1", "--slots", "2")
 		answer(t, "--frontend", dev.Frontends[0], "--executor-memory", "512m")

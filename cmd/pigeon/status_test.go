@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/jobs/show"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cli"
@@ -77,7 +78,7 @@ func TestStatus(t *testing.T) {
 		}
 	})
 	t.Run("tasks in JSON", func(t *testing.T) {
-		list := lines[namedJob](t, succeed(t, "status", "broken-one", "nightly-1", "-o", "json"))
+		list := lines[show.JobLine](t, succeed(t, "status", "broken-one", "nightly-1", "-o", "json"))
 		if tasks := list[0].TaskList; list[0].Job != "broken-one" || len(tasks) != 1 || tasks[0].State != "failed" || tasks[0].Attempt != 1 || tasks[0].Exit != 7 || tasks[0].Node == "" {
 			t.Errorf("%+v", list[0])
 		}
@@ -85,7 +86,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%+v", list[1])
 		}
 		await.Until(t, "what runs is listed", func() bool {
-			tasks := lines[namedJob](t, succeed(t, "status", "long-sleep", "-o", "json"))[0].TaskList
+			tasks := lines[show.JobLine](t, succeed(t, "status", "long-sleep", "-o", "json"))[0].TaskList
 			return len(tasks) > 0 && tasks[0].State == "running" && tasks[0].Node != ""
 		})
 	})

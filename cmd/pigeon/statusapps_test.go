@@ -8,24 +8,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
-func TestApplicationsOnTheNodes(t *testing.T) {
-	for _, c := range []struct {
-		apps []string
-		want string
-	}{
-		{nil, ""},
-		{[]string{"", ""}, ""},
-		{[]string{"sql", "", "batch", "sql"}, "applications on the nodes: batch, sql; "},
-		{[]string{"\x1b[2Jevil\nn9"}, "applications on the nodes: ?[2Jevil?n9; "},
-	} {
-		var out strings.Builder
-		printApplications(&out, namedOnce(c.apps))
-		if got := out.String(); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
-			t.Errorf("%q: printed %q, want %q", c.apps, got, c.want)
-		}
-	}
-}
-
 // Applications are asked for where a job may be one or a list has been printed, and not once more after a
 // failure, which would wait as long again for a frontend that does not answer.
 func TestStatusAsksForApplicationsOnce(t *testing.T) {

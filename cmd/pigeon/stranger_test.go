@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pigeon-sched/pigeon/cmd/pigeon/dev"
 	"github.com/pigeon-sched/pigeon/internal/await"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -172,7 +173,7 @@ func TestADevOfAUserServesThatUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	frontend := lines[devLine](t, string(first[:n]))[0].Frontends[0]
+	frontend := lines[dev.Line](t, string(first[:n]))[0].Frontends[0]
 	if code, out, errs := own.pigeon(frontend, "run", "--", "id", "-un"); code != 0 || out != "daemon\n" {
 		t.Errorf("its own user: %d %q %s", code, out, errs)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/cli"
 )
 
 // orders are what a terminal obeys: a line that is written over, a title, a screen that is cleared by
@@ -31,21 +30,5 @@ func TestAnswersCannotCommandTheTerminal(t *testing.T) {
 		if !strings.Contains(text, "a?b?]0;c?d?2Je?f") || strings.ContainsAny(text, "\r\x1b\x07\u009b\u202e") {
 			t.Errorf("pigeon %q prints %q", c.args, text)
 		}
-	}
-}
-
-// Tables keep a row to a line, whatever the reason of a node is.
-func TestAReasonStaysInItsRow(t *testing.T) {
-	var out strings.Builder
-	n := api.Node{ID: "n1", State: api.StateLost, Reason: "first\nsecond\tthird"}
-	if err := printNodes(&out, []api.MasterState{{Epoch: 1, Nodes: []api.Node{n}}}); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "first?second?third") {
-		t.Errorf("%s", text)
-	}
-	// Spaces of other scripts are not taken for commands.
-	if got := cli.Printable("山田\u3000花子"); got != "山田\u3000花子" { //nolint:gosmopolitan // such a space is what is tested
-		t.Errorf("%q", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
-
 	"golang.org/x/sys/unix"
 )
 
