@@ -10,8 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/bench/plot"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -42,7 +42,7 @@ func (a *Agreement) ShortTable(out io.Writer) error {
 	row := func(name string, r *measure.Result) {
 		fmt.Fprint(t, name)
 		for _, p := range measure.Statistics()[1:] { // without the mean
-			fmt.Fprint(t, "\t", markdown.Significant(float64(p.Of(&r.Short.Completion))))
+			fmt.Fprint(t, "\t", measure.Significant(float64(p.Of(&r.Short.Completion))))
 		}
 		fmt.Fprintln(t)
 	}
@@ -106,9 +106,9 @@ func (a *Agreement) Table(out io.Writer) error {
 	}
 	fmt.Fprintf(t, "completion time (s)\tsimulated\t%s\tdifference\t\n", live)
 	for _, r := range a.Rows() {
-		fmt.Fprintf(t, "%s %s\t%s\t%s\t", r.Class, r.Percentile, markdown.Significant(r.Sim), markdown.Significant(r.Live))
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t", r.Class, r.Percentile, measure.Significant(r.Sim), measure.Significant(r.Live))
 		if len(a.Live) > 1 {
-			fmt.Fprintf(t, "%s\t%s\t", markdown.Significant(r.Least), markdown.Significant(r.Most))
+			fmt.Fprintf(t, "%s\t%s\t", measure.Significant(r.Least), measure.Significant(r.Most))
 		}
 		fmt.Fprintf(t, "%s\t\n", r.Difference(1))
 	}

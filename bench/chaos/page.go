@@ -15,7 +15,8 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 //go:embed report.md.tmpl
@@ -187,7 +188,7 @@ func versionOf(of programs, runs []*Result) version {
 			continue
 		}
 		x := recovery(kind, recoveries[kind])
-		v.Recovery.Rows = append(v.Recovery.Rows, []string{kind, markdown.Fixed(float64(x.P50), 3), markdown.Fixed(float64(x.P99), 3), markdown.Fixed(float64(x.Max), 3), fmt.Sprint(len(x.Samples))})
+		v.Recovery.Rows = append(v.Recovery.Rows, []string{kind, measure.Fixed(float64(x.P50), 3), measure.Fixed(float64(x.P99), 3), measure.Fixed(float64(x.Max), 3), fmt.Sprint(len(x.Samples))})
 	}
 	return v
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/sim"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -161,7 +161,7 @@ func (e *expectation) name(c *Cell) string {
 		name += ", unequal groups"
 	}
 	if e.wrong > 0 {
-		name += ", " + markdown.Fixed(100*e.wrong, 0) + " % of classes wrong"
+		name += ", " + measure.Fixed(100*e.wrong, 0) + " % of classes wrong"
 	}
 	return name
 }
@@ -184,11 +184,11 @@ func (e *expectation) expected(k int) string {
 func (e *expectation) verdict(k int, got float64) string {
 	switch {
 	case !e.over.limit():
-		return markdown.Fixed(math.Round(100*(got-e.want[k])/e.want[k])+0, 0) + " %" // + 0 makes a 0 of -0
+		return measure.Fixed(math.Round(100*(got-e.want[k])/e.want[k])+0, 0) + " %" // + 0 makes a 0 of -0
 	case got <= e.want[k]:
 		return "holds"
 	}
-	return markdown.Fixed(100*(got-e.want[k])/e.want[k], 0) + " % above"
+	return measure.Fixed(100*(got-e.want[k])/e.want[k], 0) + " % above"
 }
 
 // in returns the cells of a setting.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // Names of the files in a comparison's folder.
@@ -152,8 +152,8 @@ func (c *Comparison) writeTable(w io.Writer) error {
 	for _, r := range c.Rows() {
 		cell := &c.Cells[r.Cell].Cell
 		record := []string{
-			textcolumns.PlainCell(cell.Trace), number(cell.Asked), number(cell.Load), strconv.Itoa(c.Manifest.Workers), strconv.Itoa(len(c.Manifest.Groups)),
-			r.Mode, textcolumns.PlainCell(r.Policy), measure.ClassNames()[r.Class], r.Of, r.What, strconv.Itoa(r.Seeds),
+			text.PlainCell(cell.Trace), number(cell.Asked), number(cell.Load), strconv.Itoa(c.Manifest.Workers), strconv.Itoa(len(c.Manifest.Groups)),
+			r.Mode, text.PlainCell(r.Policy), measure.ClassNames()[r.Class], r.Of, r.What, strconv.Itoa(r.Seeds),
 		}
 		for _, in := range []Interval{r.Value, r.Relative} {
 			record = append(record, number(float64(in.Mean)), number(float64(in.Low)), number(float64(in.High)))

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
@@ -87,8 +87,8 @@ func (r *CellResult) fairness() markdown.Table {
 			least, most := extremes(p.Results, class)
 			cells = append(cells, index(fair(func(f *measure.ClassFairness) float64 { return float64(f.Jain) })),
 				index(fair(func(f *measure.ClassFairness) float64 { return float64(f.Least) })),
-				markdown.Significant(float64(fair(func(f *measure.ClassFairness) float64 { return float64(f.Windows) }).Mean)),
-				markdown.Fixed(least, 3)+" - "+markdown.Fixed(most, 3))
+				measure.Significant(float64(fair(func(f *measure.ClassFairness) float64 { return float64(f.Windows) }).Mean)),
+				measure.Fixed(least, 3)+" - "+measure.Fixed(most, 3))
 		}
 		t.Rows = append(t.Rows, cells)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/bench/agreement"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -145,7 +145,7 @@ func significant(x float64) string {
 	if x == 1 {
 		return "1"
 	}
-	return markdown.Significant(x)
+	return measure.Significant(x)
 }
 
 // costs is the table of the costs of scheduling, as means over the seeds: a share of the jobs of a
@@ -169,7 +169,7 @@ func (r *CellResult) costs() markdown.Table {
 		for i := range sums {
 			sums[i] /= seeds[i] // 0/0 is NaN
 		}
-		fixed := markdown.Fixed
+		fixed := measure.Fixed
 		t.Rows = append(t.Rows, []string{
 			p.Policy, fixed(sums[0], 2), fixed(sums[1], 3), fixed(sums[2], 3), percent(sums[3]), percent(sums[4]), percent(sums[5]), fixed(sums[6], 1), fixed(sums[7], 2),
 		})
@@ -182,7 +182,7 @@ func percent(x float64) string {
 	if math.IsNaN(x) {
 		return "-"
 	}
-	return markdown.Fixed(x, 1) + " %"
+	return measure.Fixed(x, 1) + " %"
 }
 
 // states is the table of the messages that each role sends and the state that it holds.
@@ -194,7 +194,7 @@ func (r *CellResult) states() markdown.Table {
 		}
 		cells, all := []string{p.Policy}, int64(0)
 		for _, role := range measure.Roles() {
-			cells = append(cells, markdown.Fixed(float64(p.State.ByRole(role).Sent), 2))
+			cells = append(cells, measure.Fixed(float64(p.State.ByRole(role).Sent), 2))
 		}
 		for _, role := range measure.Roles() {
 			s := p.State.ByRole(role)
@@ -211,9 +211,9 @@ func storage(n int64) string {
 	case n < 10<<10:
 		return strconv.FormatInt(n, 10) + " B"
 	case n < 10<<20:
-		return markdown.Fixed(float64(n)/(1<<10), 0) + " KiB"
+		return measure.Fixed(float64(n)/(1<<10), 0) + " KiB"
 	}
-	return markdown.Fixed(float64(n)/(1<<20), 0) + " MiB"
+	return measure.Fixed(float64(n)/(1<<20), 0) + " MiB"
 }
 
 // agreements compares each policy's live runs with its simulation.

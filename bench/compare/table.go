@@ -5,12 +5,12 @@ import (
 	"io"
 
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // Table prints the ratios of completion times for a terminal.
 func (c *Comparison) Table(w io.Writer) error {
-	t := textcolumns.NewTable(w)
+	t := text.NewTable(w)
 	reference := c.Manifest.Policies[0]
 	fmt.Fprintf(t, "trace\tload\tclass\tpolicy\tmean / %s\tp50\tp90\tp99\tmean (s)\t\n", reference)
 	rows := c.Rows()

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -73,7 +73,7 @@ func (r *Result) Write(out io.Writer, machine, when string) error {
 	return report.Write(out, "failover", map[string]any{"Machine": machine, "When": when, "Table": t, "R": r})
 }
 
-func seconds(n measure.Number) string { return markdown.Fixed(float64(n), 3) }
+func seconds(n measure.Number) string { return measure.Fixed(float64(n), 3) }
 
 func goal(n measure.Number) string {
 	if n == 0 {

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 

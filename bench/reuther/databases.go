@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // redis starts a Redis that listens on its own socket and writes nothing to the disk.
@@ -30,7 +30,7 @@ func redis(ctx context.Context, p *place) (string, Description, error) {
 		return "", Description{}, err
 	}
 	version, _, _ = strings.Cut(version, " sha=")
-	return socket, Description{About: version, Configuration: strings.ReplaceAll("redis-server "+shellwords.Join(settings)+"\n", p.dir, "DIR")}, nil
+	return socket, Description{About: version, Configuration: strings.ReplaceAll("redis-server "+text.JoinWords(settings)+"\n", p.dir, "DIR")}, nil
 }
 
 // postgres starts a PostgreSQL that listens on its own socket, with its defaults, which sync
@@ -75,7 +75,7 @@ func postgres(ctx context.Context, p *place) (string, Description, error) {
 	if err := p.daemonThatSays(ctx, regexp.MustCompile("database system is ready to accept connections"), "postgres", run("postgres", append([]string{"-D", data}, settings...)...)...); err != nil {
 		return "", Description{}, err
 	}
-	return folder, Description{About: version, Configuration: strings.ReplaceAll("postgres "+shellwords.Join(settings)+" (else its defaults; fsync is on)\n", p.dir, "DIR")}, nil
+	return folder, Description{About: version, Configuration: strings.ReplaceAll("postgres "+text.JoinWords(settings)+" (else its defaults; fsync is on)\n", p.dir, "DIR")}, nil
 }
 
 // postgresPrograms returns the folder of PostgreSQL's programs: that of the path, else the

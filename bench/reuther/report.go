@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/markdown"
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -49,12 +49,12 @@ func (r *Result) totals() markdown.Table {
 			rate, cpu := "-", "-"
 			if floor >= 0 {
 				base := r.Peers[floor].Sets[s]
-				rate, cpu = markdown.Fixed(float64(of.Rate/base.Rate), 2), markdown.Fixed(float64(of.CPU/base.CPU), 2)
+				rate, cpu = measure.Fixed(float64(of.Rate/base.Rate), 2), measure.Fixed(float64(of.CPU/base.CPU), 2)
 			}
 			t.Rows = append(t.Rows, []string{
-				of.Set, fmt.Sprint(of.Each), p.Name, markdown.Fixed(float64(of.Median), 3),
-				fmt.Sprintf("%s - %s", markdown.Fixed(of.Total[0], 3), markdown.Fixed(of.Total[len(of.Total)-1], 3)),
-				markdown.Fixed(float64(of.Rate), 0), rate, markdown.Fixed(1e3*float64(of.CPU), 2), cpu, markdown.Fixed(float64(of.Utilization), 3),
+				of.Set, fmt.Sprint(of.Each), p.Name, measure.Fixed(float64(of.Median), 3),
+				fmt.Sprintf("%s - %s", measure.Fixed(of.Total[0], 3), measure.Fixed(of.Total[len(of.Total)-1], 3)),
+				measure.Fixed(float64(of.Rate), 0), rate, measure.Fixed(1e3*float64(of.CPU), 2), cpu, measure.Fixed(float64(of.Utilization), 3),
 			})
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/documents"
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // twoHosts writes the inventory of a cluster of two hosts and returns its path.
@@ -117,7 +117,7 @@ func TestTokenOfThePage(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(folder, "pigeon-plan"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	sh := exec.CommandContext(t.Context(), "sh", "-c", "umask 022; USER=alice; pigeon() { "+shellwords.Quote(os.Args[0])+` "$@"; }; `+command)
+	sh := exec.CommandContext(t.Context(), "sh", "-c", "umask 022; USER=alice; pigeon() { "+text.Quote(os.Args[0])+` "$@"; }; `+command)
 	sh.Dir = folder
 	if out, err := sh.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, out)

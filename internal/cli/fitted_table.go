@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // Column is one of a table that fits a terminal.
@@ -51,9 +51,9 @@ func (f *FittedTable) Write(out io.Writer, t Terminal) error {
 func (f *FittedTable) fit(width int) []int {
 	widths := make([]int, len(f.Columns))
 	for i, c := range f.Columns {
-		widths[i] = textcolumns.Width(c.Head)
+		widths[i] = text.Width(c.Head)
 		for _, row := range f.Rows {
-			widths[i] = max(widths[i], textcolumns.Width(row[i]))
+			widths[i] = max(widths[i], text.Width(row[i]))
 		}
 	}
 	for width > 0 && total(widths) > width {
@@ -87,9 +87,9 @@ func (f *FittedTable) grow(widths []int, width int) {
 		if widths[i] == 0 || c.Least == 0 {
 			continue
 		}
-		want := textcolumns.Width(c.Head)
+		want := text.Width(c.Head)
 		for _, row := range f.Rows {
-			want = max(want, textcolumns.Width(row[i]))
+			want = max(want, text.Width(row[i]))
 		}
 		widths[i] = min(want, widths[i]+max(0, width-total(widths)))
 	}
@@ -99,10 +99,10 @@ func total(widths []int) int {
 	sum := 0
 	for _, w := range widths {
 		if w > 0 {
-			sum += w + len(textcolumns.Gap)
+			sum += w + len(text.Gap)
 		}
 	}
-	return max(0, sum-len(textcolumns.Gap))
+	return max(0, sum-len(text.Gap))
 }
 
 // widest returns the widest column that may still be cut, -1 for none.
@@ -142,15 +142,15 @@ func (f *FittedTable) line(b *strings.Builder, widths []int, t Terminal, colour 
 		if t.Width > 0 { // what cannot be cut ends at the edge
 			w = min(w, left)
 		}
-		text, pad := textcolumns.Shortened(cell(i), w), ""
-		if i != last && (t.Width == 0 || left > w+len(textcolumns.Gap)) {
-			pad = strings.Repeat(" ", max(0, w-textcolumns.Width(text))) + textcolumns.Gap
+		shown, pad := text.Shortened(cell(i), w), ""
+		if i != last && (t.Width == 0 || left > w+len(text.Gap)) {
+			pad = strings.Repeat(" ", max(0, w-text.Width(shown))) + text.Gap
 		}
-		left -= w + len(textcolumns.Gap)
+		left -= w + len(text.Gap)
 		if i == f.Painted {
-			text = t.Paint(text, colour)
+			shown = t.Paint(shown, colour)
 		}
-		b.WriteString(text + pad)
+		b.WriteString(shown + pad)
 		if t.Width > 0 && left <= 0 {
 			break
 		}

@@ -3,14 +3,14 @@ package cli
 import (
 	"io"
 
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // Table is one of which nothing is printed that a terminal would obey.
-type Table struct{ *textcolumns.Table }
+type Table struct{ *text.Table }
 
 // NewTable returns a table for a terminal, its columns aligned to the left.
-func NewTable(out io.Writer) *Table { return &Table{textcolumns.NewTable(out)} }
+func NewTable(out io.Writer) *Table { return &Table{text.NewTable(out)} }
 
 // Write adds text; it never fails.
 func (t *Table) Write(text []byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // ReadPrivate reads a file that holds a secret, of most bytes at most. A file that other users
@@ -107,7 +107,7 @@ func quoted(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	return shellwords.Quote(path)
+	return text.Quote(path)
 }
 
 // unreadable returns the error of a file that cannot be read.

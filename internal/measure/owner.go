@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
@@ -93,7 +93,7 @@ func OwnerTable(dst io.Writer, r *Result) error {
 	slices.SortStableFunc(list, func(a, b OwnerResult) int {
 		return -compareNumbers(a.Short.Used+a.Long.Used, b.Short.Used+b.Long.Used)
 	})
-	t := textcolumns.NewRightTable(dst)
+	t := text.NewRightTable(dst)
 	fmt.Fprintln(t, "owner\tweight\tshort jobs\tmean\tp99\tused\tof its share\tlong jobs\tmean\tp99\tused\tof its share\t")
 	for i, o := range list {
 		if i == ownersShown {

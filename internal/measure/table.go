@@ -6,8 +6,6 @@ import (
 	"math"
 	"strconv"
 	"text/tabwriter"
-
-	"github.com/pigeon-sched/pigeon/internal/markdown"
 )
 
 // Table prints the results for a terminal: for each run a row per class that
@@ -47,4 +45,4 @@ func percent(n Number) string {
 	return strconv.FormatFloat(float64(n)*100, 'f', 1, 64) + " %"
 }
 
-func significant(n Number) string { return markdown.Significant(float64(n)) }
+func significant(n Number) string { return Significant(float64(n)) }

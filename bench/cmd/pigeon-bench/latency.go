@@ -8,7 +8,6 @@ import (
 	local "github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/spf13/cobra"
 )
@@ -62,7 +61,7 @@ func printLatency(out io.Writer, r *launch.LatencyResult) {
 		{"submission to start of the task", r.SubmitToStart}, {"submission to its answer (on the disk)", r.SubmitToAnswer},
 		{"end of the task to the client's knowing", r.EndToTold}, {"submission to knowing, less the task", r.SubmitToTold},
 	} {
-		milliseconds := func(n measure.Number) string { return markdown.Fixed(1e3*float64(n), 3) } // "-" where a running cluster does not tell
+		milliseconds := func(n measure.Number) string { return measure.Fixed(1e3*float64(n), 3) } // "-" where a running cluster does not tell
 		fmt.Fprintf(out, "  %-42s %6s %6s %6s\n", row.name, milliseconds(row.d.P50), milliseconds(row.d.P90), milliseconds(row.d.P99))
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/bench/agreement"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
@@ -83,7 +82,7 @@ func (s *replayShow) demoBegin(a *agreement.Agreement) error {
 	if err := a.ShortTable(dst); err != nil || live.Short.Jobs == 0 {
 		return err
 	}
-	seconds := func(r *measure.Result) string { return markdown.Significant(float64(r.Short.Completion.P99)) }
+	seconds := func(r *measure.Result) string { return measure.Significant(float64(r.Short.Completion.P99)) }
 	_, err := fmt.Fprintf(dst, "\nOf 100 short jobs 99 took at most %s s here; the same jobs take %s s in one queue and %s s under Sparrow.\n",
 		seconds(live), seconds(&a.Others[0].Sim), seconds(&a.Others[1].Sim))
 	return err

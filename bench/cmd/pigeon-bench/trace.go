@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/cli/simulation"
 	"github.com/pigeon-sched/pigeon/internal/measure"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/cobra"
 )
@@ -113,7 +113,7 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 func (s summary) print(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d jobs, %d tasks, %.6g s of work, arriving within %.6g s\n", s.Trace, s.Jobs, s.Tasks, s.Work, s.Span)
 	fmt.Fprintf(out, "load %.3f on %d workers; a job is short up to a mean task duration of %g s\n\n", s.Load, s.Workers, s.Cutoff)
-	w := textcolumns.NewRightTable(out)
+	w := text.NewRightTable(out)
 	fmt.Fprintln(w, "class\tjobs\ttasks\twork\t\ttasks of a job: p50\tp90\tp99\tmax\t\ttask seconds: p50\tp90\tp99\tmax\t")
 	for _, row := range []struct {
 		name string

@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	settings "github.com/pigeon-sched/pigeon/internal/daemon"
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
+	"github.com/pigeon-sched/pigeon/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -41,7 +41,7 @@ impersonate every daemon and user of the cluster: keep the folder on one machine
 Next:
   pigeon pki issue --dir %s --role frontend --name frontend-0 --host HOST
   pigeon token create --user NAME --role user --file TOKENS
-`, a.Cluster(), a.Certificate().NotAfter.Format(time.DateOnly), a.Dir(), shellwords.Quote(a.Dir()))
+`, a.Cluster(), a.Certificate().NotAfter.Format(time.DateOnly), a.Dir(), text.Quote(a.Dir()))
 		return err
 	}
 	return cmd

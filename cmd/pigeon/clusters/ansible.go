@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/pigeon-sched/pigeon/internal/hosts"
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // ansibleInventory returns the inventory of Ansible: the hosts in the order of the host inventory, and how
@@ -34,7 +34,7 @@ func ansibleInventory(inv *hosts.Inventory) ([]byte, error) {
 		args = append(args, "-F", strings.Replace(inv.SSH.Config, "~/", "{{ lookup('env', 'HOME') }}/", 1))
 	}
 	for _, o := range inv.SSH.Options {
-		args = append(args, "-o", shellwords.Quote(o))
+		args = append(args, "-o", text.Quote(o))
 	}
 	if len(args) > 0 {
 		vars["ansible_ssh_common_args"] = strings.Join(args, " ")

@@ -34,8 +34,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
+	"github.com/pigeon-sched/pigeon/internal/text"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -414,7 +414,7 @@ func (d *dev) print(out io.Writer) error {
 	if namesFrontend() {
 		setting = "  export PIGEON_FRONTEND=" + l.Frontends[0] + "\n"
 		if f.secured != nil {
-			setting += fmt.Sprintf("  export PIGEON_TLS_CA=%s PIGEON_TOKEN_FILE=%s\n", shellwords.Quote(l.TLSCA), shellwords.Quote(l.TokenFile))
+			setting += fmt.Sprintf("  export PIGEON_TLS_CA=%s PIGEON_TOKEN_FILE=%s\n", text.Quote(l.TLSCA), text.Quote(l.TokenFile))
 		}
 	}
 	_, err := fmt.Fprintf(out, `

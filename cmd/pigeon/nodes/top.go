@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 	"github.com/spf13/cobra"
 )
 
@@ -287,7 +287,7 @@ func (p *TopPage) print(out io.Writer, screen cli.Terminal) error {
 	}
 	for _, line := range head {
 		if screen.Width > 0 {
-			line = textcolumns.Shortened(line, screen.Width)
+			line = text.Shortened(line, screen.Width)
 		}
 		if _, err := fmt.Fprintln(out, line); err != nil {
 			return fmt.Errorf("output could not be written: %w", err)
@@ -327,7 +327,7 @@ func (p *TopPage) print(out io.Writer, screen cli.Terminal) error {
 	if len(whole) > 0 && left >= 0 {
 		line := "and " + strings.Join(whole, ", ")
 		if screen.Width > 0 {
-			line = textcolumns.Shortened(line, screen.Width)
+			line = text.Shortened(line, screen.Width)
 		}
 		_, failed := fmt.Fprintln(out, line)
 		err = errors.Join(err, failed)

@@ -17,8 +17,8 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
 	"github.com/pigeon-sched/pigeon/internal/sim"
+	"github.com/pigeon-sched/pigeon/internal/text"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
@@ -241,5 +241,5 @@ func FaultCommand(fs *pflag.FlagSet, run *experiment.Run, f *sim.Faults, jobs in
 			words = append(words, "--"+given.Name+"="+v)
 		}
 	})
-	return shellwords.Join(words)
+	return text.JoinWords(words)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // usageWriter writes jobs to a file.
@@ -163,7 +163,7 @@ func cell(v reflect.Value) string {
 	case reflect.Int64:
 		return strconv.FormatInt(v.Int(), 10)
 	default:
-		return textcolumns.PlainCell(v.String())
+		return text.PlainCell(v.String())
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/textcolumns"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // Names in any script leave the columns behind them where the head has them: a terminal shows a
@@ -36,7 +36,7 @@ func TestTablesAlignNamesOfAnyScript(t *testing.T) {
 		}
 		sameColumn(t, out.String(), "STATE", string(api.StateRunning))
 		for line := range strings.Lines(out.String()) {
-			if n := textcolumns.Width(strings.TrimRight(line, "\n")); width > 0 && n > width {
+			if n := text.Width(strings.TrimRight(line, "\n")); width > 0 && n > width {
 				t.Errorf("%d wide: a line takes %d columns: %q", width, n, line)
 			}
 		}

@@ -17,11 +17,11 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"math"
 	"reflect"
-	"strconv"
 	"strings"
 	"text/template"
+
+	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
 //go:embed table.md.tmpl
@@ -41,10 +41,10 @@ type Report struct{ templates *template.Template }
 func MustParse(text string) *Report {
 	functions := template.FuncMap{
 		// Of every floating-point type, hence by reflection.
-		"fixed":        func(x reflect.Value, decimals int) string { return Fixed(x.Float(), decimals) },
-		"significant":  func(x reflect.Value) string { return Significant(x.Float()) },
-		"microseconds": func(seconds reflect.Value) string { return Fixed(1e6*seconds.Float(), 0) },
-		"mebibytes":    func(bytes int64) string { return Fixed(float64(bytes)/(1<<20), 0) },
+		"fixed":        func(x reflect.Value, decimals int) string { return measure.Fixed(x.Float(), decimals) },
+		"significant":  func(x reflect.Value) string { return measure.Significant(x.Float()) },
+		"microseconds": func(seconds reflect.Value) string { return measure.Fixed(1e6*seconds.Float(), 0) },
+		"mebibytes":    func(bytes int64) string { return measure.Fixed(float64(bytes)/(1<<20), 0) },
 		"join":         strings.Join,
 		"inc":          func(n int) int { return n + 1 },
 	}
@@ -59,25 +59,3 @@ func (r *Report) Write(out io.Writer, name string, data any) error {
 	}
 	return nil
 }
-
-// Fixed formats the number with the given number of decimals.
-func Fixed(x float64, decimals int) string {
-	if missing(x) {
-		return "-"
-	}
-	return strconv.FormatFloat(x, 'f', decimals, 64)
-}
-
-// Significant formats the number with three significant digits, without an exponent and
-// with at most six decimals.
-func Significant(x float64) string {
-	switch {
-	case missing(x):
-		return "-"
-	case x == 0:
-		return "0"
-	}
-	return Fixed(x, min(max(2-int(math.Floor(math.Log10(math.Abs(x)))), 0), 6))
-}
-
-func missing(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }

@@ -1,4 +1,4 @@
-package shellwords_test
+package text_test
 
 import (
 	"os/exec"
@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/pigeon-sched/pigeon/internal/shellwords"
+	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
 // A real shell reads the words back as they were.
@@ -15,7 +15,7 @@ func TestJoin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune(`'"$\ *~#!&;|<>()`+"\n\t`")), rapid.Rune().Filter(func(r rune) bool { return r != 0 })))
 		words := rapid.SliceOfN(word, 1, 5).Draw(t, "words")
-		out, err := exec.Command("sh", "-c", `printf '%s\0' `+shellwords.Join(words)).Output()
+		out, err := exec.Command("sh", "-c", `printf '%s\0' `+text.JoinWords(words)).Output()
 		if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); err != nil || strings.Join(got, "\x00") != strings.Join(words, "\x00") {
 			t.Fatalf("%q are read as %q, %v", words, got, err)
 		}
@@ -23,9 +23,9 @@ func TestJoin(t *testing.T) {
 }
 
 func TestPlainWordsStayReadable(t *testing.T) {
-	for text, want := range map[string]string{"/opt/spark-4.1/bin": "/opt/spark-4.1/bin", "": "''", "a b": "'a b'", "$HOME": "'$HOME'", "it's": `'it'\''s'`} {
-		if got := shellwords.Quote(text); got != want {
-			t.Errorf("%q becomes %s, want %s", text, got, want)
+	for plain, want := range map[string]string{"/opt/spark-4.1/bin": "/opt/spark-4.1/bin", "": "''", "a b": "'a b'", "$HOME": "'$HOME'", "it's": `'it'\''s'`} {
+		if got := text.Quote(plain); got != want {
+			t.Errorf("%q becomes %s, want %s", plain, got, want)
 		}
 	}
 }

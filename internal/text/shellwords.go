@@ -1,5 +1,4 @@
-// Package shellwords writes words for a POSIX shell.
-package shellwords
+package text
 
 import "strings"
 
@@ -14,8 +13,8 @@ func Quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// Join returns texts as the words of a command line.
-func Join(texts []string) string {
+// JoinWords returns texts as the words of a command line.
+func JoinWords(texts []string) string {
 	words := make([]string, len(texts))
 	for i, t := range texts {
 		words[i] = Quote(t)

@@ -1,4 +1,4 @@
-package textcolumns
+package text
 
 import (
 	"fmt"

@@ -1,3 +1,0 @@
-// Package textcolumns aligns text on a terminal, by the columns that a terminal shows it in: a Chinese
-// character takes two, an accent over the letter before it none.
-package textcolumns
