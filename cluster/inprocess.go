@@ -11,8 +11,8 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend"
 	"github.com/pigeon-sched/pigeon/internal/childproc"
+	"github.com/pigeon-sched/pigeon/internal/listener"
 	"github.com/pigeon-sched/pigeon/internal/notice"
-	"github.com/pigeon-sched/pigeon/internal/ports"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
@@ -129,7 +129,7 @@ func (p *inProcess) startMasters() (err error) {
 	groups := len(s.masters())
 	listen := slices.Repeat([]string{"127.0.0.1:0"}, groups)
 	if s.crossGroup() {
-		reserved, err := ports.Reserve(groups)
+		reserved, err := listener.Reserve(groups)
 		if err != nil {
 			return err
 		}

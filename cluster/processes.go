@@ -19,7 +19,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/internal/files"
-	"github.com/pigeon-sched/pigeon/internal/ports"
+	"github.com/pigeon-sched/pigeon/internal/listener"
 	"github.com/pigeon-sched/pigeon/master"
 	"github.com/pigeon-sched/pigeon/nodemonitor"
 	"github.com/pigeon-sched/pigeon/thrift/client"
@@ -34,7 +34,7 @@ const stopWithin = 8 * time.Second
 type processes struct {
 	c       *Cluster
 	group   *childproc.Group
-	ports   *ports.Reservation // nil before they were taken
+	ports   *listener.Reservation // nil before they were taken
 	members map[Role][]*member
 	fronts  []string // host:port
 	status  []string // where frontends serve HTTP
@@ -58,7 +58,7 @@ func (p *processes) start(ctx context.Context) error {
 		needed += masters + s.nodes()
 	}
 	var err error
-	if p.ports, err = ports.Reserve(needed); err != nil {
+	if p.ports, err = listener.Reserve(needed); err != nil {
 		return err
 	}
 	for _, tier := range []func() error{p.addNATS, p.addMasters, p.addNodes, p.addFrontends} {

@@ -21,7 +21,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/internal/wallshift"
 )
 
 const (
@@ -162,7 +161,7 @@ func start(ctx context.Context, o *Options) (_ *world, err error) {
 	if err := os.MkdirAll(w.walls, 0o755); err != nil {
 		return nil, err
 	}
-	spec.Env, spec.Configure = []string{wallshift.Variable + "=" + w.walls}, w.configure
+	spec.Env, spec.Configure = []string{cluster.WallClockVariable + "=" + w.walls}, w.configure
 	if o.JournalFaults != "" || slices.Contains(o.Kinds, history.SlowDisk) || slices.Contains(o.Kinds, history.BadDisk) {
 		spec.Env = append(spec.Env, "PIGEON_CHAOS=1") // older versions do not know it and refuse to start
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/history"
 	"github.com/pigeon-sched/pigeon/cluster"
 	"github.com/pigeon-sched/pigeon/internal/delay"
-	"github.com/pigeon-sched/pigeon/internal/wallshift"
 )
 
 // natsLost kills one NATS server, or two at the same time.
@@ -105,7 +104,7 @@ func (in *injector) slowClock(ctx context.Context, p planned) error {
 	if pid == 0 {
 		return errNotRunning
 	}
-	path := filepath.Join(in.walls, strconv.Itoa(pid)+wallshift.SlowSuffix)
+	path := filepath.Join(in.walls, strconv.Itoa(pid)+cluster.SlowClockSuffix)
 	set := func(thousandths int) error {
 		if err := os.WriteFile(path+".new", []byte(strconv.Itoa(thousandths)), 0o644); err != nil {
 			return fmt.Errorf("the clock of %s cannot be set: %w", in.name(p.of), err)

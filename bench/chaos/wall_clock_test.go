@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pigeon-sched/pigeon/bench/history"
-	"github.com/pigeon-sched/pigeon/internal/wallshift"
+	"github.com/pigeon-sched/pigeon/cluster"
 )
 
 // TestJumps: clocks go forward and back, from a second to twelve days.
@@ -21,16 +21,16 @@ func TestJumps(t *testing.T) {
 // TestShiftFile: a process reads the file that the injector wrote for it, and a program
 // outside of a run has none.
 func TestShiftFile(t *testing.T) {
-	t.Setenv(wallshift.Variable, "")
-	if path := wallshift.File(7); path != "" {
+	t.Setenv(cluster.WallClockVariable, "")
+	if path := cluster.WallClockFile(7); path != "" {
 		t.Errorf("outside of a run: %s", path)
 	}
 	dir := t.TempDir()
-	t.Setenv(wallshift.Variable, dir)
+	t.Setenv(cluster.WallClockVariable, dir)
 	if err := shiftWall(dir, 7, -90); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(wallshift.File(7)); err != nil || string(text) != "-90" {
+	if text, err := os.ReadFile(cluster.WallClockFile(7)); err != nil || string(text) != "-90" {
 		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pigeon-sched/pigeon/internal/webpage/drawing"
+	"github.com/pigeon-sched/pigeon/internal/webpage"
 )
 
 //go:embed page.html
@@ -54,7 +54,7 @@ func Write(w io.Writer, recordings []*Recording) error {
 	if err != nil {
 		return err
 	}
-	modules, err := drawing.Inline()
+	modules, err := webpage.InlineDrawing()
 	if err != nil {
 		return err
 	}

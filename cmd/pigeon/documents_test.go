@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
-	"github.com/pigeon-sched/pigeon/internal/checkout"
 	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -99,7 +98,7 @@ func TestDocuments(t *testing.T) {
 		t.Skip("no bash to run the commands with")
 	}
 	bin := t.TempDir()
-	root, err := checkout.Root()
+	root, err := documents.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

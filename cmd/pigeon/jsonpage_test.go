@@ -16,8 +16,8 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/nodes"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/cli"
+	"github.com/pigeon-sched/pigeon/internal/cli/clitest"
 	"github.com/pigeon-sched/pigeon/internal/config"
-	"github.com/pigeon-sched/pigeon/internal/documents/jsonpage"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "write docs/json.md")
 
 const jsonPage = "../../docs/json.md"
 
-func printedObjects() []jsonpage.Output {
-	return []jsonpage.Output{
+func printedObjects() []clitest.JSONOutput {
+	return []clitest.JSONOutput{
 		{Verb: "status", When: "for each job", Of: reflect.TypeFor[api.Status]()},
 		{Verb: "status", When: "with JOB, for each of them", Of: reflect.TypeFor[show.JobLine]()},
 		{Verb: "top", When: "for each picture", Of: reflect.TypeFor[nodes.TopPage]()},
@@ -71,7 +71,7 @@ func printedObjects() []jsonpage.Output {
 // TestJSONPage: docs/json.md is generated from the types of this program.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
-	page := jsonpage.Page{Program: "pigeon", Main: "cmd/pigeon", Introduction: jsonIntroduction, Outputs: printedObjects()}
+	page := clitest.JSONPage{Program: "pigeon", Main: "cmd/pigeon", Introduction: jsonIntroduction, Outputs: printedObjects()}
 	page.Check(t, newRoot(connect.Roles()), jsonPage, *update)
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 )
 
 // The budget of the house (docs/adr/0078-budget.md): one person holds what it bounds. A number is raised
@@ -29,7 +29,7 @@ var (
 // TestBudget: the tree is not above its budget.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	root, err := checkout.Root()
+	root, err := documents.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 )
 
 const module = "github.com/pigeon-sched/pigeon"
@@ -123,7 +123,7 @@ func forbiddenDirection(from, to string) string {
 // laboratory, and installing.
 func modules(t *testing.T) (folders []string) {
 	t.Helper()
-	root, err := checkout.Root()
+	root, err := documents.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func list(t *testing.T, folder string, args ...string) (pkgs []pkg) {
 // the libraries that only these need.
 func TestProductStandsAlone(t *testing.T) {
 	t.Parallel()
-	root, err := checkout.Root()
+	root, err := documents.Root()
 	if err != nil {
 		t.Fatal(err)
 	}

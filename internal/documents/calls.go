@@ -9,14 +9,12 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"github.com/pigeon-sched/pigeon/internal/checkout"
 )
 
 // Pages returns the Markdown files of the repository, by their path in it.
 func Pages(t testing.TB) map[string]string {
 	t.Helper()
-	root, err := checkout.Root()
+	root, err := Root()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,5 +7,6 @@
 //	regular     folders that tasks and executors may write in, by [os.Root]: [Below], [OpenRegular], [Give]
 //	walk        what is in such a folder: [Walk]
 //	text        files that people write: [ReadText]
+//	watch       a function is called when a file changes: [NewWatcher]
 //	remove      such folders with all that is in them: [RemoveAll], [RemoveIn]
 package files

@@ -1,4 +1,4 @@
-// Package listener listens on TCP addresses that are free again when the listener is closed.
+// Package listener listens on TCP addresses that are free again when the listener is closed, and reserves ports.
 //
 // A process that starts another has a copy of its own descriptors in the child for the moment
 // between fork and exec. A listener that is closed in that moment still listens there, and the

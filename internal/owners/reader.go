@@ -3,7 +3,7 @@ package owners
 import (
 	"context"
 
-	"github.com/pigeon-sched/pigeon/internal/watch"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // Reader reads the settings S of a daemon ([Shares] or [Quotas]), and reads them again while
@@ -17,7 +17,7 @@ type Reader[S any] struct {
 	// again, or why they could not be.
 	Again func(S, error)
 
-	watcher *watch.Watcher // nil: there is no file to read again
+	watcher *files.Watcher // nil: there is no file to read again
 }
 
 // Open returns the first settings: those of the file of owners, or own without one.
@@ -43,7 +43,7 @@ func (r *Reader[S]) ReadAgainFrom(file string, load func() (S, error)) {
 }
 
 func (r *Reader[S]) watchFile(file string, load func() (S, error)) {
-	r.watcher = watch.New(file, watch.PollEvery, func() { r.Again(load()) })
+	r.watcher = files.NewWatcher(file, files.PollEvery, func() { r.Again(load()) })
 }
 
 // Reload requests that the settings be read again. It reports whether there is a file to

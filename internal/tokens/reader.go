@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/files"
 	"github.com/pigeon-sched/pigeon/internal/identity"
-	"github.com/pigeon-sched/pigeon/internal/watch"
 )
 
 // Reader has the tokens of a file for a daemon, and reads them again when it changes. Make one
@@ -18,19 +18,19 @@ type Reader struct {
 	path    string
 	log     *slog.Logger
 	now     func() time.Time
-	watcher *watch.Watcher
+	watcher *files.Watcher
 	byID    atomic.Pointer[map[string]Token] // never changed once it is stored
 	problem atomic.Pointer[string]           // why the file could not be read again; nil: it could
 }
 
 // Open reads the file. The error is an *api.Error; a daemon does not start without its tokens.
 func Open(path string, log *slog.Logger) (*Reader, error) {
-	return open(path, log, watch.PollEvery, time.Now)
+	return open(path, log, files.PollEvery, time.Now)
 }
 
 func open(path string, log *slog.Logger, every time.Duration, now func() time.Time) (*Reader, error) {
 	r := &Reader{path: path, log: log, now: now}
-	r.watcher = watch.New(path, every, r.again)
+	r.watcher = files.NewWatcher(path, every, r.again)
 	if err := r.load(); err != nil {
 		return nil, err
 	}

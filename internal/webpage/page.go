@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"io/fs"
 	"net/http"
 	"path"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
-	"github.com/pigeon-sched/pigeon/internal/webpage/drawing"
 )
 
 //go:embed assets
@@ -93,8 +91,8 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 
 // readAsset returns a file of the page; those below drawing are shared with other pages.
 func readAsset(name string) ([]byte, error) {
-	if shared, ok := strings.CutPrefix(name, "drawing/"); ok {
-		return fs.ReadFile(drawing.Modules(), shared)
+	if strings.HasPrefix(name, "drawing/") {
+		return drawing.ReadFile(name)
 	}
 	return assets.ReadFile("assets/" + name)
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
-	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -24,7 +24,7 @@ const HomesVariable = "PIGEON_SPARK_HOMES"
 
 // Root returns the folder of the checkout whose test runs.
 func Root() string {
-	root, err := checkout.Root()
+	root, err := documents.Root()
 	if err != nil {
 		panic(err) // not a test of this module
 	}

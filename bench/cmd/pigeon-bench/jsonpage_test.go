@@ -14,7 +14,7 @@ import (
 	"github.com/pigeon-sched/pigeon/bench/reuther"
 	"github.com/pigeon-sched/pigeon/bench/soak"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/documents/jsonpage"
+	"github.com/pigeon-sched/pigeon/internal/cli/clitest"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "write bench/json.md")
 
 const jsonPage = "../../json.md"
 
-func printedObjects() []jsonpage.Output {
-	return []jsonpage.Output{
+func printedObjects() []clitest.JSONOutput {
+	return []clitest.JSONOutput{
 		{Verb: "sim", When: "for each policy and seed", Of: reflect.TypeFor[measure.Result]()},
 		{Verb: "replay", When: "for each live run, then with --compare-sim for the simulation", Of: reflect.TypeFor[measure.Result]()},
 		{Verb: "compare", When: "for each run", Of: reflect.TypeFor[compare.Record]()},
@@ -45,7 +45,7 @@ func printedObjects() []jsonpage.Output {
 // TestJSONPage: bench/json.md is generated from the types of this program.
 func TestJSONPage(t *testing.T) {
 	t.Parallel()
-	page := jsonpage.Page{Program: "pigeon-bench", Main: "bench/cmd/pigeon-bench", Introduction: jsonIntroduction, Outputs: printedObjects()}
+	page := clitest.JSONPage{Program: "pigeon-bench", Main: "bench/cmd/pigeon-bench", Introduction: jsonIntroduction, Outputs: printedObjects()}
 	page.Check(t, newRoot(), jsonPage, *update)
 }
 

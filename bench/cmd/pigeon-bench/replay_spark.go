@@ -17,7 +17,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
-	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 	"github.com/spf13/pflag"
 )
@@ -60,7 +59,7 @@ func (s *sparkReplayFlags) check(ctx context.Context, f *replayFlags) error {
 	switch {
 	case s.master != "" && (len(f.frontends) > 0 || f.compare || s.slots != 0):
 		return refuse("--master "+s.master, "it does not go with --frontend, --slots or --compare-sim", "leave them out; a Pigeon is named by --frontend")
-	case arguments.IsPigeon(arguments.Translate(s.master)):
+	case sparkhome.IsPigeon(sparkhome.Translate(s.master)):
 		return refuse("--master "+s.master, "a Pigeon is named by its frontends", "give --frontend HOST:PORT,... instead")
 	case s.slots != 0 && len(f.frontends) > 0:
 		return refuse("--slots", "the nodes of a running cluster have the slots they have", "leave --slots or --frontend out")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/internal/cli"
-	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
+	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 	"github.com/spf13/cobra"
 )
 
@@ -76,7 +76,7 @@ func sparkProgramCommand(p Program) *cobra.Command {
 		panic(err) // AddFlags has no such flag any more
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		line, err := arguments.Parse(args, p.mixed, sparkFlags...)
+		line, err := sparkhome.ParseArguments(args, p.mixed, sparkFlags...)
 		if err != nil {
 			return cli.AsUsageError(err)
 		}

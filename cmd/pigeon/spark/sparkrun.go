@@ -9,7 +9,6 @@ import (
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
-	"github.com/pigeon-sched/pigeon/internal/sparkhome/arguments"
 	"github.com/spf13/cobra"
 )
 
@@ -33,7 +32,7 @@ func (l *sparkLaunch) exec() error {
 }
 
 // prepareSpark decides everything about the run of a program of Spark.
-func prepareSpark(cmd *cobra.Command, p Program, line *arguments.Line) (*sparkLaunch, error) {
+func prepareSpark(cmd *cobra.Command, p Program, line *sparkhome.Arguments) (*sparkLaunch, error) {
 	env := processEnvironment()
 	home, err := sparkhome.Runnable(cmd.Context(), env.Get)
 	if err != nil {
@@ -55,7 +54,7 @@ func prepareSpark(cmd *cobra.Command, p Program, line *arguments.Line) (*sparkLa
 }
 
 // forCluster completes the command line for Pigeon, unless it names another kind of master.
-func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *arguments.Line) error {
+func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *sparkhome.Arguments) error {
 	conf := l.env.Get("SPARK_CONF_DIR")
 	if conf == "" {
 		conf = filepath.Join(home.Dir, "conf")
@@ -69,7 +68,7 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 		return err
 	}
 	l.summary += ", master " + master
-	if !arguments.IsPigeon(master) {
+	if !sparkhome.IsPigeon(master) {
 		return nil
 	}
 	if mode, _ := line.Setting("--deploy-mode", "spark.submit.deployMode", properties); mode == "cluster" {
@@ -79,12 +78,12 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 		return err
 	}
 	line.Set("--master", master)
-	if err := addSecurity(line, properties, security, arguments.FrontendsOf(master)); err != nil {
+	if err := addSecurity(line, properties, security, sparkhome.FrontendsOf(master)); err != nil {
 		return err
 	}
 	_, host := line.Setting("", "spark.driver.host", properties)
 	_, bind := line.Setting("", "spark.driver.bindAddress", properties)
-	if !host && !bind && connect.OnLoopback(arguments.FrontendsOf(master)) {
+	if !host && !bind && connect.OnLoopback(sparkhome.FrontendsOf(master)) {
 		l.env.setDefault("SPARK_LOCAL_IP", "127.0.0.1")
 	}
 	return nil
@@ -94,13 +93,13 @@ func (l *sparkLaunch) forCluster(cmd *cobra.Command, home sparkhome.Home, line *
 // --frontend, else a Pigeon that Spark's own properties name, else the cluster
 // that every command finds; and how that is called. Spark's properties usually name some
 // other manager, which is not what this verb was called for.
-func sparkMaster(cmd *cobra.Command, line *arguments.Line, properties map[string]string) (string, connect.SecurityConfig, error) {
+func sparkMaster(cmd *cobra.Command, line *sparkhome.Arguments, properties map[string]string) (string, connect.SecurityConfig, error) {
 	master, given := line.Setting("--master", "spark.master", nil)
-	if named := properties["spark.master"]; !given && !cmd.Flags().Changed("frontend") && arguments.IsPigeon(named) {
+	if named := properties["spark.master"]; !given && !cmd.Flags().Changed("frontend") && sparkhome.IsPigeon(named) {
 		master, given = named, true
 	}
-	switch master = arguments.Translate(master); {
-	case given && !arguments.IsPigeon(master):
+	switch master = sparkhome.Translate(master); {
+	case given && !sparkhome.IsPigeon(master):
 		return master, connect.SecurityConfig{}, nil
 	case given:
 		cfg, _, err := connect.LoadClient(cmd)
@@ -110,12 +109,12 @@ func sparkMaster(cmd *cobra.Command, line *arguments.Line, properties map[string
 	if err != nil {
 		return "", connect.SecurityConfig{}, err
 	}
-	return arguments.MasterOf(cfg.Frontend), cfg.SecurityConfig, nil
+	return sparkhome.MasterOf(cfg.Frontend), cfg.SecurityConfig, nil
 }
 
 // addSecurity adds how the plugin proves the caller's identity, unless the application's settings
 // do. Only the names of files are on the command line, which every user of the machine can read.
-func addSecurity(line *arguments.Line, properties map[string]string, security connect.SecurityConfig, frontends []string) error {
+func addSecurity(line *sparkhome.Arguments, properties map[string]string, security connect.SecurityConfig, frontends []string) error {
 	security = security.Places(frontends)
 	for _, s := range []struct{ key, file string }{{"spark.pigeon.token.file", security.TokenFile}, {"spark.pigeon.tls.ca", security.TLSCA}} {
 		if _, said := line.Setting("", s.key, properties); said || s.file == "" {
@@ -132,7 +131,7 @@ func addSecurity(line *arguments.Line, properties map[string]string, security co
 }
 
 // addPlugin adds the jar of the plugin, unless the application brings one.
-func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *arguments.Line, properties map[string]string) error {
+func (l *sparkLaunch) addPlugin(home sparkhome.Home, line *sparkhome.Arguments, properties map[string]string) error {
 	if _, err := sparkhome.JarName(home); err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package clitest has tests that the programs of Pigeon share.
+// Package clitest has tests that the programs of Pigeon share, and writes the page of what their verbs print with
+// -o json.
 package clitest
 
 import (

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/ports"
+	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
 // pool has the addresses of this process that no test uses. It takes more blocks of ports as they
 // are needed, and the process keeps them.
 var pool struct { //nolint:gochecknoglobals // the tests of a process share its blocks
 	mu       sync.Mutex
-	reserved []*ports.Reservation
+	reserved []*listener.Reservation
 	free     []string
 }
 
@@ -27,7 +27,7 @@ func Addresses(t testing.TB, n int) []string {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
 	for len(pool.free) < n {
-		r, err := ports.Reserve(atOnce)
+		r, err := listener.Reserve(atOnce)
 		if err != nil {
 			t.Fatal(err)
 		}

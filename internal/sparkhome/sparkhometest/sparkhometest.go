@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/sparkhome"
 )
 
@@ -66,7 +66,7 @@ func Real(t testing.TB) sparkhome.Home {
 	if err == nil {
 		return home
 	}
-	root, rootErr := checkout.Root()
+	root, rootErr := documents.Root()
 	if rootErr != nil {
 		t.Fatal(rootErr)
 	}

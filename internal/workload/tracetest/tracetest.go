@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 )
 
 // Path returns the path of a trace file such as "ngo_90.tr".
 func Path(t testing.TB, name string) string {
 	t.Helper()
-	root, err := checkout.Root()
+	root, err := documents.Root()
 	if err != nil {
 		t.Fatalf("cannot look for trace %s: %v", name, err)
 	}

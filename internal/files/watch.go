@@ -1,5 +1,4 @@
-// Package watch calls a function when a file changes: settings of owners, access tokens.
-package watch
+package files
 
 import (
 	"bytes"
@@ -24,8 +23,8 @@ type Watcher struct {
 	asked  chan struct{}
 }
 
-// New returns a watcher of a file.
-func New(file string, every time.Duration, reload func()) *Watcher {
+// NewWatcher returns a watcher of a file.
+func NewWatcher(file string, every time.Duration, reload func()) *Watcher {
 	return &Watcher{file: file, every: every, reload: reload, asked: make(chan struct{}, 1)}
 }
 

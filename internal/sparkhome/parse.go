@@ -1,4 +1,4 @@
-package arguments
+package sparkhome
 
 import (
 	"fmt"
@@ -26,21 +26,21 @@ type word struct {
 	text  []string // as it was given
 }
 
-// Line is a parsed command line.
-type Line struct {
+// Arguments is a parsed command line.
+type Arguments struct {
 	words []word
 	rest  []string // the application and its arguments; not parsed
 	ours  map[string]string
 }
 
-// Parse parses args. mixed is for programs that accept their own words among the
+// ParseArguments parses args. mixed is for programs that accept their own words among the
 // options. ours are Pigeon's own options, all with a value; they are removed. It
 // returns an error when one of them lacks its value; missing values of Spark's
 // options are reported by Spark.
-func Parse(args []string, mixed bool, ours ...string) (*Line, error) {
-	l := &Line{ours: map[string]string{}}
+func ParseArguments(args []string, mixed bool, ours ...string) (*Arguments, error) {
+	l := &Arguments{ours: map[string]string{}}
 	for i := 0; i < len(args); {
-		w, used := next(args[i:], ours)
+		w, used := nextWord(args[i:], ours)
 		switch {
 		case w.name == "" && !mixed:
 			l.rest = args[i:]
@@ -58,9 +58,9 @@ func Parse(args []string, mixed bool, ours ...string) (*Line, error) {
 	return l, nil
 }
 
-// next parses the first word of args, which is not empty, and returns how many of
+// nextWord parses the first word of args, which is not empty, and returns how many of
 // args it used.
-func next(args, ours []string) (w word, used int) {
+func nextWord(args, ours []string) (w word, used int) {
 	first := args[0]
 	known := func(name string) bool { return slices.Contains(valued, name) || slices.Contains(ours, name) }
 	if slices.Contains(switches, first) {
@@ -79,25 +79,25 @@ func next(args, ours []string) (w word, used int) {
 }
 
 // Ours returns the value of one of Pigeon's own options.
-func (l *Line) Ours(name string) (value string, given bool) {
+func (l *Arguments) Ours(name string) (value string, given bool) {
 	value, given = l.ours[name]
 	return value, given
 }
 
 // Has reports whether one of these options was given.
-func (l *Line) Has(names ...string) bool {
+func (l *Arguments) Has(names ...string) bool {
 	return slices.ContainsFunc(l.words, func(w word) bool { return slices.Contains(names, w.name) })
 }
 
 // Value returns the value of an option; the last one counts, as in Spark.
-func (l *Line) Value(name string) (value string, given bool) {
+func (l *Arguments) Value(name string) (value string, given bool) {
 	if i := l.last(name); i >= 0 {
 		return l.words[i].value, true
 	}
 	return "", false
 }
 
-func (l *Line) last(name string) int {
+func (l *Arguments) last(name string) int {
 	for i, w := range slices.Backward(l.words) {
 		if w.name == name {
 			return i
@@ -107,7 +107,7 @@ func (l *Line) last(name string) int {
 }
 
 // Conf returns the value of a key set by --conf KEY=VALUE; the last one counts.
-func (l *Line) Conf(key string) (value string, given bool) {
+func (l *Arguments) Conf(key string) (value string, given bool) {
 	for _, w := range slices.Backward(l.words) {
 		if w.name == "--conf" || w.name == "-c" {
 			if k, v, ok := strings.Cut(w.value, "="); ok && k == key {
@@ -119,7 +119,7 @@ func (l *Line) Conf(key string) (value string, given bool) {
 }
 
 // Set sets the value of an option: where it was given last, else before all others.
-func (l *Line) Set(name, value string) {
+func (l *Arguments) Set(name, value string) {
 	w := word{name, value, []string{name, value}}
 	if i := l.last(name); i >= 0 {
 		l.words[i] = w
@@ -129,7 +129,7 @@ func (l *Line) Set(name, value string) {
 }
 
 // Args returns the command line without Pigeon's own options.
-func (l *Line) Args() []string {
+func (l *Arguments) Args() []string {
 	var args []string
 	for _, w := range l.words {
 		args = append(args, w.text...)

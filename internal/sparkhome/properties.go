@@ -1,4 +1,4 @@
-package arguments
+package sparkhome
 
 import (
 	"errors"
@@ -18,23 +18,23 @@ const maxProperties = 1 << 20
 // Spark reads them: the file of --properties-file, and spark-defaults.conf of the
 // folder conf when there is none (or with --load-spark-defaults). A missing
 // file is reported by Spark.
-func (l *Line) Properties(conf string) (map[string]string, error) {
+func (l *Arguments) Properties(conf string) (map[string]string, error) {
 	all := map[string]string{}
 	file, given := l.Value("--properties-file")
 	if !given || l.Has("--load-spark-defaults") {
-		if err := read(filepath.Join(conf, "spark-defaults.conf"), all); err != nil {
+		if err := readProperties(filepath.Join(conf, "spark-defaults.conf"), all); err != nil {
 			return nil, err
 		}
 	}
 	if given {
-		if err := read(file, all); err != nil {
+		if err := readProperties(file, all); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func read(path string, into map[string]string) error {
+func readProperties(path string, into map[string]string) error {
 	text, err := files.ReadText(path, maxProperties)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,6 +1,4 @@
-// Package jsonpage writes the page of what the verbs of a program print with -o json, from the types of
-// the program. It is for tests.
-package jsonpage
+package clitest
 
 import (
 	"bytes"
@@ -18,29 +16,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pigeon-sched/pigeon/internal/checkout"
+	"github.com/pigeon-sched/pigeon/internal/documents"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 )
 
-// Output is what a verb prints with -o json.
-type Output struct {
+// JSONOutput is what a verb prints with -o json.
+type JSONOutput struct {
 	Verb string
 	When string // "" for a verb that prints one kind of object
 	Of   reflect.Type
 	On   string // link to the section of another page that has the object; "" for this page
 }
 
-// Page is the page of a program.
-type Page struct {
+// JSONPage is the page of a program.
+type JSONPage struct {
 	Program string // its name
 	Main    string // folder of its package main, from the root of the checkout
 	// Introduction comes first; its %s is the list of verbs.
 	Introduction string
-	Outputs      []Output
+	Outputs      []JSONOutput
 }
 
 // Check fails where the file is not the page of a program, or writes it.
-func (p *Page) Check(t testing.TB, root *cobra.Command, file string, update bool) {
+func (p *JSONPage) Check(t testing.TB, root *cobra.Command, file string, update bool) {
 	t.Helper()
 	text := p.text(t, root)
 	if update {
@@ -59,9 +57,9 @@ func (p *Page) Check(t testing.TB, root *cobra.Command, file string, update bool
 }
 
 // text returns the page, and fails for verbs with -o that it leaves out.
-func (p *Page) text(t testing.TB, root *cobra.Command) []byte {
+func (p *JSONPage) text(t testing.TB, root *cobra.Command) []byte {
 	t.Helper()
-	folder, err := checkout.Root()
+	folder, err := documents.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +77,7 @@ func (p *Page) text(t testing.TB, root *cobra.Command) []byte {
 	return w.out.Bytes()
 }
 
-func (p *Page) verbs(t testing.TB, root *cobra.Command) (verbs []string) {
+func (p *JSONPage) verbs(t testing.TB, root *cobra.Command) (verbs []string) {
 	t.Helper()
 	var visit func(*cobra.Command)
 	visit = func(cmd *cobra.Command) {
@@ -88,7 +86,7 @@ func (p *Page) verbs(t testing.TB, root *cobra.Command) (verbs []string) {
 			if strings.HasPrefix(verb, "config show ") {
 				verb = "config show"
 			}
-			if !slices.ContainsFunc(p.Outputs, func(p Output) bool { return p.Verb == verb }) {
+			if !slices.ContainsFunc(p.Outputs, func(p JSONOutput) bool { return p.Verb == verb }) {
 				t.Errorf("%s %s has -o json, and the page does not say what it prints; add its type and run 'make json'", root.Name(), verb)
 			}
 			verbs = append(verbs, "`"+verb+"`")
@@ -103,7 +101,7 @@ func (p *Page) verbs(t testing.TB, root *cobra.Command) (verbs []string) {
 }
 
 type writer struct {
-	page     *Page
+	page     *JSONPage
 	out      bytes.Buffer
 	lastVerb string
 	seen     []reflect.Type
@@ -112,7 +110,7 @@ type writer struct {
 	comments map[string]map[string]string // by package, then Type.Field
 }
 
-func (w *writer) verb(t testing.TB, p Output) {
+func (w *writer) verb(t testing.TB, p JSONOutput) {
 	t.Helper()
 	if p.Verb != w.lastVerb {
 		fmt.Fprintf(&w.out, "## %s %s\n\n", w.page.Program, p.Verb)

@@ -1,4 +1,4 @@
-package checkout
+package documents
 
 import (
 	"os"
@@ -11,7 +11,7 @@ func TestRoot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(root, "internal", "checkout", "checkout_test.go")); err != nil {
+	if _, err := os.Stat(filepath.Join(root, "internal", "documents", "checkout_test.go")); err != nil {
 		t.Errorf("Root() = %s does not contain this file: %v", root, err)
 	}
 }

@@ -1,6 +1,4 @@
-// Package checkout finds the sources of this module, for tests that need more of
-// them than their own package.
-package checkout
+package documents
 
 import (
 	"errors"

@@ -1,18 +1,18 @@
-package ports_test
+package listener_test
 
 import (
 	"errors"
 	"net"
 	"testing"
 
-	"github.com/pigeon-sched/pigeon/internal/ports"
+	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
 // A port that was reserved is in no other reservation, also while no process listens there.
 func TestPortsAreInOneReservationOnly(t *testing.T) {
 	taken := map[string]bool{}
 	for range 10 {
-		r, err := ports.Reserve(60)
+		r, err := listener.Reserve(60)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestPortsAreInOneReservationOnly(t *testing.T) {
 
 // More ports than there are are refused; none is reserved then.
 func TestMoreThanThereAre(t *testing.T) {
-	if _, err := ports.Reserve(11_000); !errors.Is(err, ports.ErrNone) {
-		t.Errorf("the error is %v, want %v", err, ports.ErrNone)
+	if _, err := listener.Reserve(11_000); !errors.Is(err, listener.ErrNone) {
+		t.Errorf("the error is %v, want %v", err, listener.ErrNone)
 	}
 }

@@ -1,4 +1,4 @@
-package arguments
+package sparkhome
 
 import (
 	"maps"
@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func parse(t *testing.T, mixed bool, args string) *Line {
+func parse(t *testing.T, mixed bool, args string) *Arguments {
 	t.Helper()
-	l, err := Parse(strings.Fields(args), mixed, "--frontend", "--config")
+	l, err := ParseArguments(strings.Fields(args), mixed, "--frontend", "--config")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestLookups(t *testing.T) {
 }
 
 func TestOursLacksItsValue(t *testing.T) {
-	if _, err := Parse([]string{"--name", "n", "--frontend"}, false, "--frontend"); err == nil || !strings.Contains(err.Error(), "--frontend") {
+	if _, err := ParseArguments([]string{"--name", "n", "--frontend"}, false, "--frontend"); err == nil || !strings.Contains(err.Error(), "--frontend") {
 		t.Error(err)
 	}
 }
@@ -108,7 +108,7 @@ func TestUnchanged(t *testing.T) {
 	some := rapid.SampledFrom(slices.Concat(valued, switches, []string{"--name=x", "--jars=", "--master", "-e", "x", "", "=", "--", "a=b", "--unknown"}))
 	rapid.Check(t, func(t *rapid.T) {
 		args := rapid.SliceOf(some).Draw(t, "args")
-		l, err := Parse(args, rapid.Bool().Draw(t, "mixed"), "--frontend")
+		l, err := ParseArguments(args, rapid.Bool().Draw(t, "mixed"), "--frontend")
 		if err != nil || !slices.Equal(l.Args(), args) {
 			t.Errorf("%q becomes %q, %v", args, l.Args(), err)
 		}

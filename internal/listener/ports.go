@@ -1,11 +1,4 @@
-// Package ports reserves ports of 127.0.0.1 for daemons that listen there later, or again after
-// they were stopped.
-//
-// The ports are below those that the kernel assigns to outgoing connections (from 32768 on
-// Linux), so that no such connection occupies the port of a stopped daemon. They are reserved in
-// blocks: the process that listens on the first port of a block owns the others, also while no
-// process listens there, so that processes that run at the same time do not collide.
-package ports
+package listener
 
 import (
 	"errors"
@@ -13,8 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"strconv"
-
-	"github.com/pigeon-sched/pigeon/internal/listener"
 )
 
 const (
@@ -27,8 +18,13 @@ const (
 // ErrNone is the error of a reservation of more ports than are free.
 var ErrNone = errors.New("not enough free ports")
 
-// Reservation is a number of ports that this process owns. Its methods are called from one
-// goroutine at a time.
+// Reservation is a number of ports of 127.0.0.1 that this process owns, for daemons that listen there
+// later, or again after they were stopped. Its methods are called from one goroutine at a time.
+//
+// The ports are below those that the kernel assigns to outgoing connections (from 32768 on
+// Linux), so that no such connection occupies the port of a stopped daemon. They are reserved in
+// blocks: the process that listens on the first port of a block owns the others, also while no
+// process listens there, so that processes that run at the same time do not collide.
 type Reservation struct {
 	guards []net.Listener
 	free   []string // host:port, not taken yet
@@ -49,13 +45,13 @@ func Reserve(n int) (*Reservation, error) {
 
 // reserveBlock reserves the free ports of a block, unless another process owns it.
 func (r *Reservation) reserveBlock(first int) {
-	guard, err := listener.Listen(onLoopback(first))
+	guard, err := Listen(onLoopback(first))
 	if err != nil {
 		return
 	}
 	r.guards = append(r.guards, guard)
 	for port := first + 1; port < first+blockSize; port++ {
-		if l, err := listener.Listen(onLoopback(port)); err == nil {
+		if l, err := Listen(onLoopback(port)); err == nil {
 			_ = l.Close() // it has no connection
 			r.free = append(r.free, onLoopback(port))
 		}

@@ -1,4 +1,4 @@
-package arguments
+package sparkhome
 
 import (
 	"slices"
@@ -35,7 +35,7 @@ func FrontendsOf(master string) []string {
 
 // Setting returns a setting as Spark will see it: an option's value, else --conf's,
 // else the properties'. option is "" for a setting without its own option.
-func (l *Line) Setting(option, key string, properties map[string]string) (value string, given bool) {
+func (l *Arguments) Setting(option, key string, properties map[string]string) (value string, given bool) {
 	if option != "" {
 		if value, given = l.Value(option); given {
 			return value, true
@@ -49,13 +49,13 @@ func (l *Line) Setting(option, key string, properties map[string]string) (value 
 }
 
 // AddConf adds --conf KEY=VALUE before all others, so that the line's own count.
-func (l *Line) AddConf(key, value string) {
+func (l *Arguments) AddConf(key, value string) {
 	text := key + "=" + value
 	l.words = slices.Insert(l.words, 0, word{"--conf", text, []string{"--conf", text}})
 }
 
 // AddJar adds a jar to those of the application, wherever they are set.
-func (l *Line) AddJar(jar string, properties map[string]string) {
+func (l *Arguments) AddJar(jar string, properties map[string]string) {
 	if others, _ := l.Setting("--jars", "spark.jars", properties); others != "" {
 		jar = others + "," + jar
 	}
@@ -63,7 +63,7 @@ func (l *Line) AddJar(jar string, properties map[string]string) {
 }
 
 // Jars returns the jars that the driver will have by --jars and its class path.
-func (l *Line) Jars(properties map[string]string) []string {
+func (l *Arguments) Jars(properties map[string]string) []string {
 	named, _ := l.Setting("--jars", "spark.jars", properties)
 	path, _ := l.Setting("--driver-class-path", "spark.driver.extraClassPath", properties)
 	return append(strings.Split(named, ","), strings.Split(path, ":")...)

@@ -1,4 +1,4 @@
-package watch_test
+package files_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
-	"github.com/pigeon-sched/pigeon/internal/watch"
+	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
 // reads counts the calls of a watcher and what the file had at the last one.
@@ -43,7 +43,7 @@ func TestWatch(t *testing.T) {
 	path := filepath.Join(dir, "settings.yaml")
 	write(t, path, "one")
 	r := &reads{}
-	w := watch.New(path, time.Millisecond, func() { r.read(path) })
+	w := files.NewWatcher(path, time.Millisecond, func() { r.read(path) })
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
