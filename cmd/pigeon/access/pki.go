@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// PKICommand is the verb pki.
 func PKICommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "pki",

@@ -26,6 +26,7 @@ const (
 	TokensVariable = config.EnvPrefix + "TOKENS_FILE"
 )
 
+// TokenCommand is the verb token.
 func TokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "token",

@@ -22,6 +22,7 @@ type WhoamiLine struct {
 	By        string  `json:"by"`         // what this command offered as a proof
 }
 
+// WhoamiCommand is the verb whoami.
 func WhoamiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "whoami",

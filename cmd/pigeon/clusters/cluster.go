@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command is the verb cluster.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cluster",

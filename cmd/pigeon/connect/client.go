@@ -44,6 +44,7 @@ type ownerConfig struct {
 	Owner string `mapstructure:"owner" common:"yes" doc:"for whom jobs run: a path such as team/alice; their share of the cluster is the owner's; empty: the user who calls"`
 }
 
+// DefaultClient returns the settings of the commands that connect to a cluster.
 func DefaultClient() clientConfig {
 	return clientConfig{ClusterConfig: ClusterConfig{Timeout: 10 * time.Second, RetryFor: time.Minute}}
 }
@@ -73,6 +74,7 @@ func (c clientConfig) Validate() error {
 	return nil
 }
 
+// AddFlags adds the flags of a verb that finds its cluster by them.
 func AddFlags(cmd *cobra.Command) {
 	AddConfigFlags(cmd, func(fs *pflag.FlagSet) error { return config.Flags(fs, DefaultClient().ClusterConfig) })
 }

@@ -156,6 +156,7 @@ func (c *Cluster) ExplainDenied(err error) error {
 	return fmt.Errorf("%w; who calls was proven by %s ('pigeon whoami' shows who that is)", err, c.Proof)
 }
 
+// OnLoopback reports whether all addresses are on this machine.
 func OnLoopback(addresses []string) bool {
 	return !slices.ContainsFunc(addresses, func(address string) bool {
 		host, _, err := net.SplitHostPort(address)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ConfigCommand is the verb config.
 func ConfigCommand(roles []connect.Role) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "config",

@@ -211,6 +211,7 @@ func serve(ctx context.Context, d daemon, manager serviceManager, ready func() e
 	return <-ended
 }
 
+// FrontendCommand is the verb frontend.
 func FrontendCommand() *cobra.Command {
 	return daemonVerb[frontend.Config]{
 		name: "frontend", short: "Run a frontend: it accepts jobs and distributes them over the groups",
@@ -234,6 +235,7 @@ was accepted in its journal, and distributes tasks over the masters of all group
 	}.command()
 }
 
+// MasterCommand is the verb master.
 func MasterCommand() *cobra.Command {
 	return daemonVerb[master.Config]{
 		name: "master", short: "Run the master of a group: it queues tasks and hands them to idle workers",
@@ -264,6 +266,7 @@ leadership goes on as a standby.`,
 	}.command()
 }
 
+// NodeMonitorCommand is the verb nodemonitor.
 func NodeMonitorCommand() *cobra.Command {
 	return daemonVerb[nodemonitor.Config]{
 		name: "nodemonitor", short: "Run a node monitor: it owns the workers of its machine and runs tasks",

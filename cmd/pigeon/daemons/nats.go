@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// NATSCommand is the verb nats.
 func NATSCommand() *cobra.Command {
 	cmd := daemonVerb[natsserver.Options]{
 		name: "nats", short: "Run a NATS server for the notices of a cluster, or one of three that keep what must survive a machine",

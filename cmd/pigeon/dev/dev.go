@@ -70,6 +70,7 @@ type Line struct {
 	TokenFile string `json:"token_file,omitempty"` // file with the access token of the user who called, with --secure
 }
 
+// Command is the verb dev.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "dev",

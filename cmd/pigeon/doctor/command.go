@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command is the verb doctor.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "doctor",

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// CancelCommand is the verb cancel.
 func CancelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cancel JOB|APPLICATION...",

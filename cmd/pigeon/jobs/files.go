@@ -30,6 +30,7 @@ type filesFlags struct {
 	to      string
 }
 
+// FilesCommand is the verb files.
 func FilesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "files JOB [PATTERN]...",

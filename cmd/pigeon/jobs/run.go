@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// RunCommand is the verb run.
 func RunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run [flags] -- PROGRAM [ARGUMENT]...",

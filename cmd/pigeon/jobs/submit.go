@@ -45,6 +45,7 @@ type SubmitLine struct {
 	Frontend  string `json:"frontend"`  // host:port of the frontend that accepted it
 }
 
+// SubmitCommand is the verb submit.
 func SubmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "submit [flags] {-- PROGRAM | SCRIPT} [ARGUMENT]...",

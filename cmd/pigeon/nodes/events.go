@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// EventsCommand is the verb events.
 func EventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "events",

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// Command is the verb nodes.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "nodes",

@@ -28,6 +28,7 @@ type SharesPage struct {
 	Quotas    []api.OwnerQuotas `json:"quotas"`    // of the frontends that answered
 }
 
+// SharesCommand is the verb shares.
 func SharesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "shares",

@@ -91,6 +91,7 @@ func (n *topNode) down() int {
 	return 1
 }
 
+// TopCommand is the verb top.
 func TopCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "top",

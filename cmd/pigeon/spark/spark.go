@@ -19,6 +19,7 @@ type Program struct {
 	mixed                      bool // takes its own words among the options
 }
 
+// Programs are the programs of Spark with the verbs that run them.
 var Programs = []Program{
 	{"submit", "spark-submit", "Run a Spark application", "  pigeon spark submit job.py --its arguments\n  pigeon spark submit --master pigeon://host:20503 --class org.example.Job job.jar\n  pigeon spark submit --conf spark.pigeon.class=long job.py", false},
 	{"shell", "spark-shell", "Run Spark's Scala shell", "  pigeon spark shell\n  pigeon spark shell --executor-memory 2g", true},
@@ -29,6 +30,7 @@ var Programs = []Program{
 // sparkFlags are those of this program among the options of Spark's.
 var sparkFlags = []string{"--frontend", "--config", "--token-file", "--tls-ca"}
 
+// Command is the verb spark.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "spark",
@@ -103,6 +105,7 @@ func sparkProgramCommand(p Program) *cobra.Command {
 // Variables is a process's environment that gains variables.
 type Variables []string
 
+// Get returns a variable, "" for none.
 func (e Variables) Get(name string) string {
 	for _, v := range slices.Backward(e) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -119,6 +122,7 @@ func (e *Variables) setDefault(name, value string) {
 	}
 }
 
+// Set sets a variable.
 func (e *Variables) Set(name, value string) {
 	kept := (*e)[:0:0]
 	for _, v := range *e {

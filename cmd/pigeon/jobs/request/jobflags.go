@@ -46,6 +46,7 @@ type Flags struct {
 	Staged  Staged   // the files of stage, once the request is made
 }
 
+// AddFlags adds the flags that describe a job.
 func AddFlags(cmd *cobra.Command) *Flags {
 	fs := cmd.Flags()
 	fs.SetInterspersed(false) // arguments after the program's name are the program's

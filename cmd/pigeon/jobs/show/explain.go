@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ExplainCommand is the verb explain.
 func ExplainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain JOB",

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// HistoryCommand is the verb history.
 func HistoryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "history",

@@ -65,6 +65,7 @@ func missingAsJSON(w io.Writer) func(*client.Output, int64, string) error {
 	}
 }
 
+// LogsCommand is the verb logs.
 func LogsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs JOB",

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// StatusCommand is the verb status.
 func StatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "status [JOB]...",
