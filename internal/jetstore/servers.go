@@ -100,10 +100,6 @@ func (s *Store) checkServers(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) tooOld(name, version string) error {
-	return s.refuse(fmt.Sprintf("server %s is NATS %s", name, version), "checking the servers", fmt.Sprintf("use NATS %d.%d or newer", leastMajor, leastMinor))
-}
-
 // unseen is the answer when no server reports the sync interval.
 func (s *Store) unseen() error {
 	switch {

@@ -223,15 +223,3 @@ func (s *Store) ClusterID() string { return s.id }
 func (s *Store) Close() { s.nc.Close() }
 
 func (s *Store) subject() string { return fmt.Sprintf("JetStream at %s", s.opts.Redacted()) }
-
-// refuse returns a refusal that only a change by the operator can end.
-func (s *Store) refuse(what, tried, next string) error {
-	return &api.Error{Problem: api.Invalid, Subject: s.subject(), What: what, Tried: tried + " for " + s.opts.Name, Next: next}
-}
-
-func (s *Store) unready(err error, tried string) error {
-	return &api.Error{
-		Problem: api.NotReady, Subject: s.subject(), What: s.opts.Explain(err), Tried: tried + " for " + s.opts.Name,
-		Next: "see that more than half of the NATS servers run and that their disks are neither full nor slow",
-	}
-}

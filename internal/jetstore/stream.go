@@ -81,10 +81,6 @@ func (s *Store) verify(cfg jetstream.StreamConfig) error {
 	return nil
 }
 
-func (s *Store) foreign(stream, what, next string) error {
-	return &api.Error{Problem: api.Invalid, Subject: "stream " + stream, What: what, Tried: "opening it for " + s.opts.Name, Next: next}
-}
-
 // identify finds out the id of the cluster, which the stream of its leaderships carries, or gives
 // it one.
 func (s *Store) identify(ctx context.Context) error {

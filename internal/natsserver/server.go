@@ -17,7 +17,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
@@ -94,13 +93,6 @@ func (o Options) warnOfSpace(opts *server.Options) {
 	}
 	if free := int64(disk.Bavail) * int64(disk.Bsize); free < opts.JetStreamMaxStore { //nolint:gosec,unconvert // counts of blocks; the types differ between systems
 		o.Log.Warn("the disk of store_dir has less space left than max_store; a full disk ends JetStream on this server", "store_dir", opts.StoreDir, "free", free, "max_store", opts.JetStreamMaxStore)
-	}
-}
-
-func startError(address string, err error) error {
-	return &api.Error{
-		Problem: api.Internal, Subject: "NATS server on " + address, What: err.Error(),
-		Tried: "starting it", Next: "choose another address (port 0 takes a free one), or correct what is named here",
 	}
 }
 

@@ -123,10 +123,3 @@ func shortIPv4(s string) (string, error) {
 
 // clip shortens text that is quoted from a peer.
 func clip(s string) string { return api.Clip(s, 64) }
-
-func badAddress(s, what string) error {
-	return &api.Error{
-		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("address %q", clip(s)), Tried: "parsing it",
-		Next: "write host:port, for instance 127.0.0.1:20101",
-	}
-}

@@ -2,11 +2,9 @@ package wire
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
@@ -68,13 +66,6 @@ func (h backendHandler) TasksFinished(ctx context.Context, tasks []*published.TF
 
 func (h backendHandler) SendFrontendMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
 	return bounded(h.registry.FrontendMessage(ctx, app, taskRefFrom(task), status, message))
-}
-
-func badKind(app string, kind int32) error {
-	return &api.Error{
-		Problem: api.Invalid, What: fmt.Sprintf("its type is %d", kind), Subject: fmt.Sprintf("backend of application %q", app),
-		Tried: "registering it", Next: "use 0 (general), 1 (reserved) or 2 (resident)",
-	}
 }
 
 // RegistryClient calls a node monitor as a backend process of Pigeon does.

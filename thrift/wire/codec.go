@@ -146,18 +146,3 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	}
 	return b, nil
 }
-
-func epochFault(epoch uint64) string {
-	return fmt.Sprintf("its epoch %d is above %d, which no number of restarts reaches", epoch, uint64(sched.MaxEpoch))
-}
-
-func refuseItem(sender Ref, i, n int, err error) error {
-	return refuseBatch(sender, fmt.Sprintf("message %d of %d: %v", i+1, n, err))
-}
-
-func refuseBatch(sender Ref, what string) error {
-	return &api.Error{
-		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("batch from %v", sender),
-		Tried: "translating it; nothing of it was taken", Next: "run the same version of pigeon on all hosts",
-	}
-}

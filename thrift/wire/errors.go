@@ -9,6 +9,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
@@ -166,4 +167,55 @@ func applicationError(e thrift.TApplicationException, tried string) error {
 		}
 	}
 	return &api.Error{Problem: api.Internal, What: fmt.Sprintf("the other side failed: %v", e), Tried: tried, Next: "look at its log"}
+}
+
+func notHere(what string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: "this daemon is no " + what, Subject: "call between daemons",
+		Next: "check the addresses in the configuration of the daemon that called",
+	}
+}
+
+func refusePeer(sender Ref, what string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("message from %v", sender),
+		Tried: "translating it; nothing of it was taken", Next: "run the same version of pigeon on all hosts",
+	}
+}
+
+func refuseItem(sender Ref, i, n int, err error) error {
+	return refuseBatch(sender, fmt.Sprintf("message %d of %d: %v", i+1, n, err))
+}
+
+func refuseBatch(sender Ref, what string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("batch from %v", sender),
+		Tried: "translating it; nothing of it was taken", Next: "run the same version of pigeon on all hosts",
+	}
+}
+
+func epochFault(epoch uint64) string {
+	return fmt.Sprintf("its epoch %d is above %d, which no number of restarts reaches", epoch, uint64(sched.MaxEpoch))
+}
+
+func badKind(app string, kind int32) error {
+	return &api.Error{
+		Problem: api.Invalid, What: fmt.Sprintf("its type is %d", kind), Subject: fmt.Sprintf("backend of application %q", app),
+		Tried: "registering it", Next: "use 0 (general), 1 (reserved) or 2 (resident)",
+	}
+}
+
+func badAddress(s, what string) error {
+	return &api.Error{
+		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("address %q", clip(s)), Tried: "parsing it",
+		Next: "write host:port, for instance 127.0.0.1:20101",
+	}
+}
+
+// declined turns a published method's plain false into an error.
+func declined(ok bool, err error, tried string) error {
+	if err == nil && !ok {
+		return &api.Error{Problem: api.Internal, What: "the other side refused without a reason", Tried: tried, Next: "look at its log"}
+	}
+	return err
 }

@@ -228,10 +228,3 @@ func introduced(from *peer.TRef, slots []*peer.TSlot) (Ref, error) {
 	}
 	return sender.Daemon(), nil
 }
-
-func refusePeer(sender Ref, what string) error {
-	return &api.Error{
-		Problem: api.Invalid, What: what, Subject: fmt.Sprintf("message from %v", sender),
-		Tried: "translating it; nothing of it was taken", Next: "run the same version of pigeon on all hosts",
-	}
-}

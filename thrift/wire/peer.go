@@ -211,10 +211,3 @@ func (b *Batch) CheckPeer() error {
 	}
 	return nil
 }
-
-func notHere(what string) error {
-	return &api.Error{
-		Problem: api.Invalid, What: "this daemon is no " + what, Subject: "call between daemons",
-		Next: "check the addresses in the configuration of the daemon that called",
-	}
-}

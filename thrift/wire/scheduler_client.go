@@ -104,11 +104,3 @@ func isUndeclared(err error) bool {
 	_, undeclared := errors.AsType[thrift.TApplicationException](err)
 	return undeclared
 }
-
-// declined turns a published method's plain false into an error.
-func declined(ok bool, err error, tried string) error {
-	if err == nil && !ok {
-		return &api.Error{Problem: api.Internal, What: "the other side refused without a reason", Tried: tried, Next: "look at its log"}
-	}
-	return err
-}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"syscall"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // position is a place in a stream: a whole batch, or an opening, ends there.
@@ -95,15 +93,6 @@ func (s *Store) toCopy(b *store.Batch) error {
 		return s.copyErr(*why)
 	}
 	return err
-}
-
-// copyErr is for a copy that cannot be written. The stream is not affected.
-func (s *Store) copyErr(err error) error {
-	next := "check the disk, and start the frontend again: it makes the copy again from the stream"
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		next = "make room on the disk, and start the frontend again: the stream has everything that was acknowledged"
-	}
-	return &api.Error{Problem: api.Internal, Subject: "copy of the journal in " + s.folder(), What: "its store failed: " + err.Error(), Tried: "writing there what the stream has; nothing is lost", Next: next}
 }
 
 // givesUp ends the store when its copy is damaged, which no further try would change. The next opening makes

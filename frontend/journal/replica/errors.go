@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -128,3 +129,12 @@ func silent(err error) bool {
 
 // ended reports whether a call ended because its caller did.
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
+
+// copyErr is for a copy that cannot be written. The stream is not affected.
+func (s *Store) copyErr(err error) error {
+	next := "check the disk, and start the frontend again: it makes the copy again from the stream"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		next = "make room on the disk, and start the frontend again: the stream has everything that was acknowledged"
+	}
+	return &api.Error{Problem: api.Internal, Subject: "copy of the journal in " + s.folder(), What: "its store failed: " + err.Error(), Tried: "writing there what the stream has; nothing is lost", Next: next}
+}
