@@ -11,6 +11,7 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 var (
@@ -123,4 +124,39 @@ func nameSome(jobs []string) string {
 		jobs = jobs[:shownJobs]
 	}
 	return strings.Join(jobs, ", ") + more + " could be read, others may exist in the damaged part"
+}
+
+// newerErr is for a journal of a later format.
+func newerErr(dir string, version int) error {
+	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: fmt.Sprintf("it has format %d, this program reads formats up to %d", version, formatVersion),
+		Tried: "opening it; nothing was changed", Next: "use the newer program that wrote it"}
+}
+
+// foreignErr is for a journal of another frontend.
+func foreignErr(dir, owner, frontend string) error {
+	return &api.Error{Problem: api.Invalid, Subject: "journal " + dir, What: fmt.Sprintf("it belongs to the frontend %q, this one is %q", owner, frontend),
+		Tried: "opening it; nothing was changed", Next: "name the folder of this frontend, or give the frontend its former name: job ids are derived from it"}
+}
+
+// usedUpErr is for a journal that has no further incarnation.
+func usedUpErr(dir string) error {
+	return &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: fmt.Sprintf("it was opened %d times, which is the limit", maxIncarnation),
+		Tried: "opening it once more", Next: "start the frontend with an empty folder when nothing is unfinished"}
+}
+
+func acceptedTwiceErr(id sched.JobID) error {
+	return &api.Error{Problem: api.Internal, Subject: "job " + id.String(), What: "it was accepted already",
+		Tried: "accepting it again; nothing was changed", Next: "answer with the known job"}
+}
+
+// streamLacksErr is for a stream that lacks what this host knows was acknowledged.
+func streamLacksErr(dir, stream, what string) error {
+	return &api.Error{Problem: api.Internal, Subject: "journal " + stream, What: what,
+		Tried: "comparing the stream with what " + dir + " knows of it",
+		Next:  fmt.Sprintf("look for the cause at the NATS servers; keep a copy of %s, and move it away only to go on with what the stream has, which loses the rest", dir)}
+}
+
+func kindErr(k Kind) error {
+	return &api.Error{Problem: api.Internal, Subject: "journal", What: fmt.Sprintf("a record of kind %d does not exist", k),
+		Tried: "keeping it", Next: "report this as a fault of the frontend"}
 }

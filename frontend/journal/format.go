@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // MarkFile is the name of the file that marks a folder as a journal.
@@ -54,15 +53,13 @@ func readFormat(disk store.FS, dir, frontend string) (f format, err error) {
 		return f, damageErr(dir, path, "its first line is not \"pigeon journal\" and a version", nil)
 	}
 	if f.version > formatVersion {
-		return f, &api.Error{Problem: api.Internal, Subject: "journal " + dir, What: fmt.Sprintf("it has format %d, this program reads formats up to %d", f.version, formatVersion),
-			Tried: "opening it; nothing was changed", Next: "use the newer program that wrote it"}
+		return f, newerErr(dir, f.version)
 	}
 	if _, err := fmt.Sscanf(rest, "frontend %q incarnation %d\n", &f.frontend, &f.incarnation); err != nil {
 		return f, damageErr(dir, path, "its second line does not name a frontend and an incarnation", nil)
 	}
 	if frontend != "" && f.frontend != "" && f.frontend != frontend {
-		return f, &api.Error{Problem: api.Invalid, Subject: "journal " + dir, What: fmt.Sprintf("it belongs to the frontend %q, this one is %q", f.frontend, frontend),
-			Tried: "opening it; nothing was changed", Next: "name the folder of this frontend, or give the frontend its former name: job ids are derived from it"}
+		return f, foreignErr(dir, f.frontend, frontend)
 	}
 	f.frontend = cmp.Or(f.frontend, frontend)
 	return f, nil

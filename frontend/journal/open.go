@@ -3,11 +3,9 @@ package journal
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 )
 
@@ -118,8 +116,7 @@ func (j *Journal) begin(r *recovery) error {
 	rep := r.report
 	rep.Incarnation++
 	if rep.Incarnation > maxIncarnation {
-		return &api.Error{Problem: api.Internal, Subject: "journal " + j.dir, What: fmt.Sprintf("it was opened %d times, which is the limit", maxIncarnation),
-			Tried: "opening it once more", Next: "start the frontend with an empty folder when nothing is unfinished"}
+		return usedUpErr(j.dir)
 	}
 	w, err := openWitness(j.opts.FS, j.dir, r.witnessed)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -90,8 +89,7 @@ func (q *queue) resolve(t *ticket) error {
 					delete(q.live, earlier.id)
 				}
 			}
-			return &api.Error{Problem: api.Internal, Subject: "job " + o.id.String(), What: "it was accepted already",
-				Tried: "accepting it again; nothing was changed", Next: "answer with the known job"}
+			return acceptedTwiceErr(o.id)
 		}
 		o.job = &liveJob{seq: q.nextSeq}
 		q.live[o.id] = o.job

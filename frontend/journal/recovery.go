@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/launchsecret"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -127,9 +126,7 @@ func (r *recovery) lost(s backing, file, what string, jobs []string) error {
 	if _, replicated := s.(abandoner); !replicated {
 		return damageErr(r.dir, file, what, jobs)
 	}
-	return &api.Error{Problem: api.Internal, Subject: "journal " + s.NewestLog(), What: what,
-		Tried: "comparing the stream with what " + r.dir + " knows of it",
-		Next:  fmt.Sprintf("look for the cause at the NATS servers; keep a copy of %s, and move it away only to go on with what the stream has, which loses the rest", r.dir)}
+	return streamLacksErr(r.dir, s.NewestLog(), what)
 }
 
 // readJobs calls visit with every unfinished job, in the order of acceptance.

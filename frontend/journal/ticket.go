@@ -1,9 +1,6 @@
 package journal
 
 import (
-	"fmt"
-
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -67,8 +64,7 @@ func (t *ticket) encode(i int, r *Record, age func() int64) error {
 	case Placed, Moved, Reclassed, NewAttempt, NewAttempts, Lost, NotLost, TaskEnded, TaskReported, Cancelled, Met, Stopped:
 		o.data = appendEvent(make([]byte, 0, 32), r)
 	default:
-		return &api.Error{Problem: api.Internal, Subject: "journal", What: fmt.Sprintf("a record of kind %d does not exist", r.Kind),
-			Tried: "keeping it", Next: "report this as a fault of the frontend"}
+		return kindErr(r.Kind)
 	}
 	t.lazy = t.lazy && (r.Kind == Placed || r.Kind == Moved || r.Kind == Reclassed)
 	t.patient = t.patient && (r.Kind == TaskEnded || r.Kind == TaskReported || r.Kind == Stopped)

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
@@ -218,4 +219,26 @@ func declined(ok bool, err error, tried string) error {
 		return &api.Error{Problem: api.Internal, What: "the other side refused without a reason", Tried: tried, Next: "look at its log"}
 	}
 	return err
+}
+
+// notTheSender is for a caller that calls in the name of another daemon.
+func notTheSender(role identity.Role, name string, caller identity.Principal, tried string) error {
+	return &api.Error{
+		Problem: api.Denied, What: fmt.Sprintf("the call is in the name of %s %s, and %s makes it", role, name, caller), Subject: "call between daemons",
+		Tried: tried, Next: "give each daemon a certificate of its own, with its role and its name (pigeon pki issue)",
+	}
+}
+
+func badInput(what string) error {
+	return &api.Error{Problem: api.Invalid, What: what, Subject: "piece of standard input", Tried: "giving it to its task", Next: "correct the program that sent it"}
+}
+
+func tooManyJobs(n int) error {
+	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("%d jobs were asked for, more than the limit of %d a call", n, MaxPage),
+		Subject: "call between daemons", Tried: "counting their running tasks", Next: "ask for fewer at a time"}
+}
+
+// answerFor is for a master that answers for another number of jobs than were asked for.
+func answerFor(answered, asked int) error {
+	return &api.Error{Problem: api.Internal, What: fmt.Sprintf("the master answered for %d of %d jobs", answered, asked), Subject: "call between daemons", Next: "check that both sides run the same version"}
 }

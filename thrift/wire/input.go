@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
@@ -38,7 +37,7 @@ func (p *Input) check() error {
 	default:
 		return nil
 	}
-	return &api.Error{Problem: api.Invalid, What: what, Subject: "piece of standard input", Tried: "giving it to its task", Next: "correct the program that sent it"}
+	return badInput(what)
 }
 
 // InputRequest gives a piece of standard input to the task of a job.

@@ -178,8 +178,7 @@ func (h peerHandler) RunningTasks(ctx context.Context, jobs []*peer.TJobId) ([]i
 	case h.ports.Group == nil:
 		return nil, refusal(notHere("master"))
 	case len(jobs) > MaxPage:
-		return nil, refusal(&api.Error{Problem: api.Invalid, What: fmt.Sprintf("%d jobs were asked for, more than the limit of %d a call", len(jobs), MaxPage),
-			Subject: "call between daemons", Tried: "counting their running tasks", Next: "ask for fewer at a time"})
+		return nil, refusal(tooManyJobs(len(jobs)))
 	}
 	n, err := h.ports.Group.RunningTasks(ctx, mapped(jobs, jobIDFrom))
 	return n, refusal(err)

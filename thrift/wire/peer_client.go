@@ -2,11 +2,9 @@ package wire
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/gen/peer"
 )
@@ -75,7 +73,7 @@ func (p *PeerClient) RunningTasks(ctx context.Context, jobs []sched.JobID) ([]in
 		return peer.NewPeerServiceClient(c).RunningTasks(ctx, mapped(jobs, jobIDTo))
 	})
 	if err == nil && len(n) != len(jobs) {
-		err = &api.Error{Problem: api.Internal, What: fmt.Sprintf("the master answered for %d of %d jobs", len(n), len(jobs)), Subject: "call between daemons", Next: "check that both sides run the same version"}
+		err = answerFor(len(n), len(jobs))
 	}
 	return n, err
 }

@@ -2,10 +2,8 @@ package wire
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -30,10 +28,7 @@ func speaks(ctx context.Context, sender Ref, tried string) error {
 	if p.Role == identity.Superuser || role != identity.Nobody && p.Is(role, sender.Name) {
 		return nil
 	}
-	return &api.Error{
-		Problem: api.Denied, What: fmt.Sprintf("the call is in the name of %s %s, and %s makes it", role, sender.Name, p), Subject: "call between daemons",
-		Tried: tried, Next: "give each daemon a certificate of its own, with its role and its name (pigeon pki issue)",
-	}
+	return notTheSender(role, sender.Name, p, tried)
 }
 
 // ofProcess is the end of the name that a process of a frontend gives itself to executors'

@@ -42,6 +42,11 @@ func (s *Store) refused(problem api.Problem, what, tried, next string) error {
 	return &api.Error{Problem: problem, Subject: "journal stream " + s.name, What: what, Tried: tried, Next: next}
 }
 
+// wrongBucket is for an object store that cannot have the snapshots.
+func wrongBucket(name, what, next string) error {
+	return &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: what, Tried: "opening it", Next: next}
+}
+
 func (s *Store) unreachable(tried string, err error) error {
 	next := "check that the NATS servers run, that most of them are reachable and that JetStream is enabled"
 	if c := code(err); c == jetstream.JSErrCodeJetStreamNotEnabled || c == jetstream.JSErrCodeJetStreamNotEnabledForAccount {

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // openBucket finds or makes the object store of the cluster.
@@ -36,19 +34,17 @@ func (s *Store) openBucket(ctx context.Context) (jetstream.ObjectStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	const tried = "opening it"
 	switch meta := status.Metadata(); {
 	case meta[metaCluster] != s.opts.Cluster:
-		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: fmt.Sprintf("it belongs to cluster %q, this is cluster %q", meta[metaCluster], s.opts.Cluster),
-			Tried: tried, Next: "remove it, or give the cluster another name"}
+		return nil, wrongBucket(name, fmt.Sprintf("it belongs to cluster %q, this is cluster %q", meta[metaCluster], s.opts.Cluster), "remove it, or give the cluster another name")
 	case s.opts.ClusterID != "" && meta[metaIdentity] != s.opts.ClusterID:
-		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: fmt.Sprintf("it belongs to another cluster of that name, with the id %q; this one has %q", meta[metaIdentity], s.opts.ClusterID),
-			Tried: tried, Next: "give one of the two clusters another name (cluster), or correct cluster_id or nats"}
+		return nil, wrongBucket(name, fmt.Sprintf("it belongs to another cluster of that name, with the id %q; this one has %q", meta[metaIdentity], s.opts.ClusterID),
+			"give one of the two clusters another name (cluster), or correct cluster_id or nats")
 	case status.Replicas() < s.opts.Replicas:
-		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: fmt.Sprintf("it has %d replicas, %d are configured (nats_replicas)", status.Replicas(), s.opts.Replicas),
-			Tried: tried, Next: fmt.Sprintf("give it %d replicas (nats stream edit OBJ_%s --replicas %d)", s.opts.Replicas, name, s.opts.Replicas)}
+		return nil, wrongBucket(name, fmt.Sprintf("it has %d replicas, %d are configured (nats_replicas)", status.Replicas(), s.opts.Replicas),
+			fmt.Sprintf("give it %d replicas (nats stream edit OBJ_%s --replicas %d)", s.opts.Replicas, name, s.opts.Replicas))
 	case status.Storage() != jetstream.FileStorage:
-		return nil, &api.Error{Problem: api.Invalid, Subject: "object store " + name, What: "it is kept in memory", Tried: tried, Next: "remove it: it is made again in files"}
+		return nil, wrongBucket(name, "it is kept in memory", "remove it: it is made again in files")
 	}
 	s.bucket = b
 	return b, nil
