@@ -185,6 +185,7 @@ func (f *Frontend) observers() ([]jobs.Observer, error) {
 		&o.taskEnds,
 		heldJobs{o},
 		stagedFiles{o},
+		sharedKeys{f},
 	}
 	if f.cfg.History == "" {
 		return list, nil
@@ -252,12 +253,11 @@ func (f *Frontend) resume(r *replica.Store) error {
 		return err
 	}
 	f.service.submissions = &submissions{
-		admission: admission{frontend: f.cfg.ID, maxTasks: f.cfg.MaxTasks, maxBytes: f.cfg.MaxBytes, jobs: o.jobs, held: o.held, dispatch: o.dispatch},
-		scope:     o.scope, firstAttempt: f.firstAttempt, refused: f.metrics.refused, refusals: events.NewRefusals(f.events),
-		post: func(do func()) error { return f.loop.PostUnbounded(do) }, fail: f.fail, staging: o.staging, learning: o.learning, hold: o.hold,
+		admission:    admission{cfg: &f.cfg, owner: o, counts: f.metrics.refused, refusals: events.NewRefusals(f.events)},
+		firstAttempt: f.firstAttempt, journal: j, loop: f.loop,
 	}
 	o.grants = &grants{scope: o.scope, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded, uses: map[sched.JobID]*use{}}
-	f.service.journal, f.service.submissions.journal, o.outbox.Journal = j, j, j
+	f.service.journal, o.outbox.Journal = j, j
 	o.secrets = launchsecret.NewJobs(rep.ReportKey)
 	f.life.OnClose(f.closeJournal)
 	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)

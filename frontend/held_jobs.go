@@ -39,22 +39,22 @@ type others struct {
 }
 
 // others returns the jobs after which one starts. The error names one that is not known.
-func (s *submissions) others(sub *journal.Submission) (o others, err error) {
+func (a *admission) others(sub *journal.Submission) (o others, err error) {
 	o.ended = map[sched.JobID]api.State{}
 	maps.Copy(o.ended, sub.Ended)
-	for i, a := range sub.Request.After {
-		id := sched.NewJobID(s.scope, a.Job)
-		j := s.jobs.Known(id)
+	for i, other := range sub.Request.After {
+		id := sched.NewJobID(a.owner.scope, other.Job)
+		j := a.owner.jobs.Known(id)
 		_, known := o.ended[id]
 		switch {
 		case j != nil && j.Grant == nil && j.Ended:
 			o.ended[id] = j.Status.State
 		case j != nil && j.Grant == nil, known:
 		default:
-			return others{}, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is to start after job %q, which frontend %s does not know (any more)", a.Job, s.frontend), Subject: fmt.Sprintf("job %q", sub.Request.Key),
+			return others{}, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is to start after job %q, which frontend %s does not know (any more)", other.Job, a.cfg.ID), Subject: fmt.Sprintf("job %q", sub.Request.Key),
 				Tried: "accepting it; nothing was accepted", Next: "check that id with pigeon status; a job and those after which it starts are at one frontend, and a job that ended long ago is forgotten: leave it out"}
 		}
-		o.list = append(o.list, after.Other{Job: id, After: a, Index: int32(i)}) //nolint:gosec // validated
+		o.list = append(o.list, after.Other{Job: id, After: other, Index: int32(i)}) //nolint:gosec // validated
 	}
 	return o, nil
 }

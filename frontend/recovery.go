@@ -27,9 +27,6 @@ func (f *Frontend) restore(found *journal.Job) error {
 	}
 	j := f.owner.jobs.Restore(found.Submission)
 	f.owner.staging.Restore(j.ID, r.Submitter, r.Stage)
-	if found.Submission.Shared && f.service.keys != nil {
-		f.service.keys.Hold(r.Key)
-	}
 	if f.owner.restoreHeld(j, found.Events) {
 		return nil
 	}

@@ -84,18 +84,11 @@ func (srv *schedulerService) takeKey(ctx context.Context, sub *journal.Submissio
 	if srv.keys == nil || r.Frontend != "" {
 		return false, nil
 	}
-	type answer struct {
-		reason string
-		err    error
-	}
-	a, err := daemon.Ask(ctx, srv.mailbox, fmt.Sprintf("accepting job %q", r.Key), func() (a answer) {
-		a.reason, a.err = srv.submissions.admissible(sub)
-		return a
-	})
+	v, err := daemon.Ask(ctx, srv.mailbox, fmt.Sprintf("accepting job %q", r.Key), func() verdict { return srv.submissions.judge(sub, nil) })
 	if err != nil {
 		return false, err
 	}
-	if a.err == nil {
+	if v.err == nil {
 		err = srv.keys.Take(ctx, r.Key)
 	} else {
 		err = srv.keys.Find(ctx, r.Key) // a repetition learns which frontend has the job
@@ -104,9 +97,9 @@ func (srv *schedulerService) takeKey(ctx context.Context, sub *journal.Submissio
 	case err != nil:
 		srv.submissions.refuse("key", sub)
 		return false, err
-	case a.err != nil:
-		srv.submissions.refuse(a.reason, sub)
-		return false, a.err
+	case v.err != nil:
+		srv.submissions.refuse(v.reason, sub)
+		return false, v.err
 	}
 	return true, nil
 }

@@ -3,21 +3,19 @@ package frontend
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/policy"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -35,49 +33,48 @@ func (srv *schedulerService) Submit(ctx context.Context, r *api.Request) (id str
 	if err != nil {
 		return "", false, err
 	}
-	if e := known.Ended; e != nil {
-		return srv.submissions.repeated(sub, e.Status.Submitter, jobs.EndedDifference(e.Fingerprint, &e.Status, sub))
-	}
-	if sub.Ended, err = endedOthers(srv.journal, srv.scope, r.After); err != nil {
-		return "", false, err
-	}
-	files, err := srv.staging.Hold(ctx, sub.Request.Submitter, sub.Request.Stage)
-	if err != nil {
-		srv.submissions.refuse("stage", sub)
-		return "", false, err
-	}
-	type answer struct {
-		duplicate bool
-		err       error
-	}
-	done := make(chan answer, 1)
-	if given && !known.Live {
-		if sub.Shared, err = srv.takeKey(ctx, sub); err != nil {
-			files.Release()
+	var files *staging.Hold
+	if known.Ended == nil {
+		if files, err = srv.provide(ctx, sub, given && !known.Live); err != nil {
 			return "", false, err
 		}
 	}
-	if err := srv.mailbox.Post(func() {
-		srv.submissions.accept(sub, files, func(duplicate bool, err error) {
-			if err == nil && sub.Shared {
-				srv.keys.Hold(r.Key)
-			}
-			if duplicate || err != nil {
-				files.Release()
-			}
-			done <- answer{duplicate, err}
-		})
-	}); err != nil {
+	done := make(chan entry, 1)
+	if err := srv.mailbox.Post(func() { done <- srv.submissions.enter(sub, known.Ended, files) }); err != nil {
 		files.Release()
 		return "", false, srv.mailbox.Refusal(err, fmt.Sprintf("accepting job %q", r.Key))
 	}
 	select {
-	case a := <-done:
-		return r.Key, a.duplicate, a.err
+	case e := <-done:
+		if e.err != nil {
+			return "", false, e.err
+		}
+		if !e.acceptance.Wait(ctx) {
+			return "", false, notInTime(r.Key)
+		}
+		return r.Key, e.duplicate, e.acceptance.Err()
 	case <-ctx.Done():
-		return "", false, &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", r.Key),
-			Tried: "accepting it", Next: "submit it again with the same key: it is accepted once"}
+		return "", false, notInTime(r.Key)
 	}
+}
+
+// provide brings together what a submission needs that may be new here: how the jobs after which it
+// starts have ended, its files and, where keys are those of the whole cluster, its key.
+func (srv *schedulerService) provide(ctx context.Context, sub *journal.Submission, key bool) (files *staging.Hold, err error) {
+	if sub.Ended, err = endedOthers(srv.journal, srv.scope, sub.Request.After); err != nil {
+		return nil, err
+	}
+	if files, err = srv.staging.Hold(ctx, sub.Request.Submitter, sub.Request.Stage); err != nil {
+		srv.submissions.refuse("stage", sub)
+		return nil, err
+	}
+	if key {
+		if sub.Shared, err = srv.takeKey(ctx, sub); err != nil {
+			files.Release()
+			return nil, err
+		}
+	}
+	return files, nil
 }
 
 // prepare completes a request, and refuses a job that can never run here, or not for who
@@ -132,125 +129,84 @@ func unfitReason(p *sched.Policy, r *api.Request) error {
 // submissions accepts jobs. It belongs to the owner goroutine.
 type submissions struct {
 	admission
-	scope        sched.JobScope // of the ids of jobs
-	firstAttempt int32          // number of the first attempts of the jobs that this life accepts
+	firstAttempt int32 // number of the first attempts of the jobs that this life accepts
 	journal      *journal.Journal
-	refused      []prometheus.Counter // by refusalReasons
-	refusals     *events.Refusals
-	post         func(do func()) error
-	fail         func(error) // ends the daemon
-	staging      *staging.Keeper
-	learning     *learning
-	// hold holds a job until others have ended.
-	hold func(j *jobs.Job, until others)
+	loop         *runloop.Loop[func()]
 }
 
-// refusalReasons are the values of the label of refused submissions: a request that is not valid,
-// the limits, a quota of an owner, staged files that are too many or have not arrived, the key of
-// another job, an unknown job in --after, and a journal that accepts nothing.
-var refusalReasons = []string{"invalid", "max_tasks", "max_bytes", "quota", "stage", "key", "after", "journal"}
-
-// refuse counts a refused submission. It may be called from anywhere.
-func (s *submissions) refuse(reason string, sub *journal.Submission) {
-	s.refused[slices.Index(refusalReasons, reason)].Inc()
-	if sub != nil {
-		s.refusals.Add(reason, sub.Request.Owner, sub.Request.Submitter)
-	}
+// entry is what became of a submission on the owner goroutine.
+type entry struct {
+	duplicate  bool
+	err        error            // it is refused
+	acceptance *jobs.Acceptance // of the job
 }
 
-// repeated returns the answer to a request under the key of a known job, which is not that
-// job's when somebody else submitted it. It may be called from anywhere.
-func (s *submissions) repeated(sub *journal.Submission, submitter, difference string) (id string, duplicate bool, err error) {
+// enter submits a job to the core, unless it is refused or known: then its files are released.
+func (s *submissions) enter(sub *journal.Submission, former *journal.Ended, files *staging.Hold) entry {
+	v := s.judge(sub, former)
 	switch {
-	case submitter != "" && submitter != sub.Request.Submitter:
-		err = s.keyTaken(sub, submitter)
-	case difference != "":
-		err = s.keyUsed(sub, difference)
-	default:
-		return sub.Request.Key, true, nil
+	case v.err != nil:
+		return s.refused(sub, files, v.reason, v.err)
+	case v.repeats:
+		files.Release()
+		return entry{duplicate: true, acceptance: v.acceptance}
 	}
-	s.refuse("key", sub)
-	return "", false, err
-}
-
-// admissible returns the error with which accept would refuse a job now, and its reason. It
-// changes nothing.
-func (s *submissions) admissible(sub *journal.Submission) (reason string, err error) {
-	if s.jobs.Known(sub.Job) != nil {
-		return "", nil // then it is compared with that one
-	}
-	_, reason, err = s.check(sub)
-	return reason, err
-}
-
-// check returns the jobs after which a new job starts, or the error with which it is refused now,
-// and its reason.
-func (s *submissions) check(sub *journal.Submission) (until others, reason string, err error) {
-	if reason, err = s.admit(sub); err != nil {
-		return others{}, reason, err
-	}
-	if until, err = s.others(sub); err != nil {
-		return others{}, "after", err
-	}
-	return until, "", nil
-}
-
-// accept submits a job to the core, unless its key is known. answer is called once: when
-// the acceptance is on the disk, or with the reason of the refusal. Meanwhile the core
-// distributes the job.
-func (s *submissions) accept(sub *journal.Submission, files *staging.Hold, answer func(duplicate bool, err error)) {
-	if j := s.jobs.Known(sub.Job); j != nil {
-		if _, _, err := s.repeated(sub, j.Status.Submitter, j.Difference(sub)); err != nil {
-			answer(false, err)
-			return
-		}
-		if j.Durable {
-			answer(true, nil)
-			return
-		}
-		j.WaitAccepted(func(err error) { answer(true, err) })
-		return
-	}
-	until, reason, err := s.check(sub)
-	if err != nil {
-		answer(false, err)
-		s.refuse(reason, sub)
-		return
-	}
+	o := s.owner
 	sub.Attempt = journaledAttempt(s.firstAttempt)
-	s.learning.Classify(sub)
-	j := s.jobs.Start(sub)
-	j.WaitAccepted(func(err error) { answer(false, err) })
-	err = s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) {
-		if err := s.post(func() { s.accepted(j, err) }); err != nil {
-			answer(false, &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("job %q", sub.Request.Key),
-				Next: "submit it again with the same key when the frontend is back: it is accepted once"})
-		}
-	})
-	if err != nil {
-		answer(false, err)
-		s.jobs.Refused(j)
-		s.refuse("journal", sub)
-		return
+	o.learning.Classify(sub)
+	j := o.jobs.Start(sub)
+	if err := s.journal.Append([]journal.Record{{Kind: journal.Accepted, Job: sub.Job, Submission: sub}}, func(err error) { s.written(j, err) }); err != nil {
+		o.jobs.Refused(j)
+		return s.refused(sub, files, "journal", err)
 	}
-	s.jobs.Add(j)
-	if files != nil {
-		s.staging.Accepted(j.ID, files)
+	o.jobs.Add(j)
+	o.staging.Accepted(j.ID, files)
+	if len(v.until.list) > 0 {
+		o.hold(j, v.until)
+	} else {
+		m := j.Submit()
+		o.dispatch.Step(&m)
 	}
-	if len(until.list) > 0 {
-		s.hold(j, until)
-		return
-	}
-	m := j.Submit()
-	s.dispatch.Step(&m)
+	return entry{acceptance: j.Acceptance}
 }
 
-// accepted is called when the acceptance of a job is on the disk, or could not be
+func (s *submissions) refused(sub *journal.Submission, files *staging.Hold, reason string, err error) entry {
+	files.Release()
+	s.refuse(reason, sub)
+	return entry{err: err}
+}
+
+// written is called by the journal when the acceptance of a job is on the disk, or could not be
 // written. In that case the daemon ends, because its core distributes a job that would
 // be unknown after a restart.
-func (s *submissions) accepted(j *jobs.Job, err error) {
-	if err != nil {
-		s.fail(err)
+func (s *submissions) written(j *jobs.Job, err error) {
+	a := j.Acceptance
+	if s.loop.PostUnbounded(func() {
+		if err != nil {
+			s.owner.fail(err)
+		}
+		s.owner.jobs.Accepted(j, err)
+	}) != nil {
+		a.End(stoppingMeanwhile(j.Status.Job))
 	}
-	s.jobs.Accepted(j, err)
+}
+
+// sharedKeys observes the jobs whose keys are those of the whole cluster.
+type sharedKeys struct{ frontend *Frontend }
+
+// Observe has the keys of unfinished jobs renewed.
+func (s sharedKeys) Observe(c jobs.Change) {
+	if k := s.frontend.service.keys; k != nil && (c.Kind == jobs.Accepted || c.Kind == jobs.Restored) && c.Job.Submission.Shared {
+		k.Hold(c.Job.Submission.Request.Key)
+	}
+}
+
+func notInTime(key string) error {
+	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", key),
+		Tried: "accepting it", Next: "submit it again with the same key: it is accepted once"}
+}
+
+func stoppingMeanwhile(key string) error {
+	return &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("job %q", key),
+		Next: "submit it again with the same key when the frontend is back: it is accepted once"}
 }

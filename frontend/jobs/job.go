@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ type Job struct {
 	Status     api.Status          // without what runs at masters
 	Grant      *Grant              // of an application's level; nil for a job that was submitted
 	Durable    bool                // its acceptance is on the disk
+	Acceptance *Acceptance         // on its way to the disk; nil when it is there
 	Ended      bool                // its end is on the disk
 	Arrived    sched.Time          // at the frontend, for completion times
 	Due        sched.Time          // when its tasks began to wait: on its arrival, or when it was released
@@ -35,7 +37,6 @@ type Job struct {
 	fingerprint string // of its request; "" for none
 	endedAt     time.Time
 	waiting     []chan api.Status // receive the status when it has ended
-	accepting   []func(error)     // called when its acceptance is on the disk
 
 	older, newer *Job // among the jobs that were submitted
 }
@@ -79,9 +80,38 @@ func (j *Job) StopWaiting(done chan api.Status) {
 	j.waiting = slices.DeleteFunc(j.waiting, func(w chan api.Status) bool { return w == done })
 }
 
-// WaitAccepted has answer called when the job's acceptance is on the disk, or could not be
-// written.
-func (j *Job) WaitAccepted(answer func(error)) { j.accepting = append(j.accepting, answer) }
+// Acceptance is the acceptance of a job on its way to the disk. A nil one is there.
+type Acceptance struct {
+	ended chan struct{}
+	err   error // written before ended is closed
+}
+
+// End ends the way: it is on the disk, or the error says why it may not be.
+func (a *Acceptance) End(err error) {
+	a.err = err
+	close(a.ended)
+}
+
+// Wait waits for the end, and reports whether that came before ctx was done. It may be called from anywhere.
+func (a *Acceptance) Wait(ctx context.Context) bool {
+	if a == nil {
+		return true
+	}
+	select {
+	case <-a.ended:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Err returns why the acceptance may not be on the disk, after Wait.
+func (a *Acceptance) Err() error {
+	if a == nil {
+		return nil
+	}
+	return a.err
+}
 
 // Difference returns in what a request under the job's key asks for other work than the
 // job, "" when it is the same or nothing is known of it.

@@ -43,6 +43,7 @@ func New(o Options) *Table { return &Table{opts: o, jobs: map[sched.JobID]*Job{}
 // Start returns a job for a submission that is about to be journaled. Add or Refused follows.
 func (t *Table) Start(sub *journal.Submission) *Job {
 	j := newJob(sub)
+	j.Acceptance = &Acceptance{ended: make(chan struct{})}
 	t.observe(Change{Kind: Submitted, Job: j})
 	return j
 }
@@ -80,13 +81,12 @@ func (t *Table) GrantEnded(j *Job) { t.observe(Change{Kind: GrantEnded, Job: j})
 // Accepted is called when the acceptance of a job is on the disk, or could not be
 // written.
 func (t *Table) Accepted(j *Job, err error) {
+	a := j.Acceptance
 	if j.Durable = err == nil; j.Durable {
+		j.Acceptance = nil
 		t.observe(Change{Kind: Accepted, Job: j})
 	}
-	for _, answer := range j.accepting {
-		answer(err)
-	}
-	j.accepting = nil
+	a.End(err)
 }
 
 // Get returns a job for a message of the core, nil when the table does not have it.
