@@ -3,15 +3,12 @@ package frontend
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
-	"github.com/pigeon-sched/pigeon/frontend/quotas"
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // admission decides which submissions are accepted: the only place that knows when a key is that of a
@@ -118,50 +115,4 @@ func (a *admission) admitUser(sub *journal.Submission) (limit string, err error)
 		return "max_bytes", a.ofUser(sub, sub.Bytes > most, fmt.Sprintf("the unfinished jobs of %s hold %d bytes and %d more would pass the limit of %d for one user (half of max_bytes)", who, heldBytes, sub.Bytes, most), "max_bytes")
 	}
 	return "", nil
-}
-
-// ofUser refuses a job for which a user's part has no room, or never has any.
-func (a *admission) ofUser(sub *journal.Submission, never bool, what, limit string) error {
-	if never {
-		return a.never(sub, what, limit)
-	}
-	return a.busy(sub, what, limit)
-}
-
-// overQuota refuses a job that would pass a quota of its owner or of one above it.
-func (a *admission) overQuota(sub *journal.Submission, e *quotas.Limit) error {
-	refusal := a.never(sub, e.What, e.Key)
-	if !e.Never {
-		refusal.Problem, refusal.RetryAfter = api.Busy, time.Second
-		refusal.Next = "submit it later, when the owner's jobs have ended, or to another frontend, or raise its quota in " + e.Key
-	}
-	return refusal
-}
-
-// busy refuses a job for which there may be room later.
-func (a *admission) busy(sub *journal.Submission, what, limit string) error {
-	e := a.never(sub, what, limit)
-	e.Problem, e.RetryAfter = api.Busy, time.Second
-	e.Next = "submit it later or to another frontend, or raise " + limit
-	return e
-}
-
-// never refuses a job for which there will never be room.
-func (a *admission) never(sub *journal.Submission, what, limit string) *api.Error {
-	return &api.Error{Problem: api.Invalid, What: what, Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.cfg.ID),
-		Tried: "accepting it; nothing was accepted", Next: "split it into several jobs, or raise " + limit}
-}
-
-// keyUsed refuses a request for other work under the key of a known job.
-func (a *admission) keyUsed(sub *journal.Submission, difference string) error {
-	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("its key is that of a job that was accepted before, and this is another job: %s", difference),
-		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.cfg.ID), Tried: "accepting it; nothing was accepted, and the known job is as it was",
-		Next: "submit it under a key of its own; to repeat the known job's submission, send the same request again"}
-}
-
-// keyTaken refuses a request under the key of a job that another user submitted.
-func (a *admission) keyTaken(sub *journal.Submission, submitter string) error {
-	return &api.Error{Problem: api.Denied, What: fmt.Sprintf("its key is that of a job of %s", submitter),
-		Subject: fmt.Sprintf("job %q at frontend %s", sub.Request.Key, a.cfg.ID), Tried: "accepting it; nothing was accepted, and the known job is as it was",
-		Next: "submit it under a key of its own, or without one"}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/classes"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -70,7 +69,7 @@ func (c *learnedFile) load() {
 		next = fmt.Sprintf("nothing needs to be done: it is kept as %s, and %s", aside, c.without)
 		err = errors.Join(err, c.disk.Rename(c.path, aside))
 	}
-	c.log.Error(c.what+" is lost", "error", c.fault(err, "reading it", next))
+	c.log.Error(c.what+" is lost", "error", notSaved(c.path, err, "reading it", next))
 }
 
 // snapshot is what a learner knows after so many changes.
@@ -102,14 +101,10 @@ func (c *learnedFile) save(l snapshot) {
 		err = store.SyncFolder(c.disk, filepath.Dir(c.path))
 	}
 	if err != nil {
-		c.log.Error(c.what+" was not saved", "error", c.fault(err, "saving it", "see to the disk; the frontend tries again in a minute"))
+		c.log.Error(c.what+" was not saved", "error", notSaved(c.path, err, "saving it", "see to the disk; the frontend tries again in a minute"))
 		return
 	}
 	c.saved = l.changes
-}
-
-func (c *learnedFile) fault(err error, tried, next string) error {
-	return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "file " + c.path, Tried: tried, Next: next}
 }
 
 // loadLearned reads what an earlier process learned.

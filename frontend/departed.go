@@ -13,7 +13,7 @@ import (
 // and returns the groups that showed it.
 func (srv *schedulerService) ForgetNode(ctx context.Context, name string) (groups []int32, err error) {
 	refused := func(problem api.Problem, what, next string) error {
-		return &api.Error{Problem: problem, What: what, Subject: fmt.Sprintf("node %q", name), Tried: "forgetting it; nothing was changed", Next: next}
+		return notForgotten(problem, what, name, next)
 	}
 	if name == "" {
 		return nil, refused(api.Invalid, "no node was named", "give the name of a node that 'pigeon nodes' shows as lost or stopped")

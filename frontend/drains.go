@@ -36,8 +36,7 @@ func (srv *schedulerService) drain(ctx context.Context, name string, o wire.Drai
 		return api.NodeDrain{}, unknownNode(states, name, tried)
 	}
 	if n.Gone() {
-		return api.NodeDrain{}, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it is %s: %s", n.State, n.Reason), Subject: fmt.Sprintf("node %q", name), Tried: tried,
-			Next: "nothing runs there; start its node monitor, and try again"}
+		return api.NodeDrain{}, nodeStopped(n, name, tried)
 	}
 	pool, err := client.New(client.Options{Name: "node " + name, Address: n.Address, MaxConns: 1, MaxFrame: wire.MaxBatchBytes, Security: srv.to(nodeRef(name))})
 	if err != nil {
@@ -132,7 +131,7 @@ func unknownNode(states []api.MasterState, name, tried string) error {
 			names = append(names, states[i].Nodes[k].ID)
 		}
 	}
-	e := &api.Error{Problem: api.NotFound, What: "no master has a node of this name", Subject: fmt.Sprintf("node %q", name), Tried: tried, Next: "`pigeon nodes` lists the nodes"}
+	e := noSuchNode(name, tried)
 	if len(silent) > 0 { // which may have it: another node's name would mislead
 		e.Problem, e.What = api.NotReady, fmt.Sprintf("no master that answers has a node of this name, and those of some groups do not answer: %s", strings.Join(silent, ", "))
 		e.Next = "try again when they answer; `pigeon nodes --groups` shows the masters"

@@ -51,8 +51,7 @@ func (a *admission) others(sub *journal.Submission) (o others, err error) {
 			o.ended[id] = j.Status.State
 		case j != nil && j.Grant == nil, known:
 		default:
-			return others{}, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is to start after job %q, which frontend %s does not know (any more)", other.Job, a.cfg.ID), Subject: fmt.Sprintf("job %q", sub.Request.Key),
-				Tried: "accepting it; nothing was accepted", Next: "check that id with pigeon status; a job and those after which it starts are at one frontend, and a job that ended long ago is forgotten: leave it out"}
+			return others{}, unknownOther(other.Job, sub.Request.Key, a.cfg.ID)
 		}
 		o.list = append(o.list, after.Other{Job: id, After: other, Index: int32(i)}) //nolint:gosec // validated
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/access"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -77,11 +76,11 @@ func (srv *schedulerService) whereRuns(ctx context.Context, id sched.JobID, r *w
 	}
 	switch {
 	case !at.known:
-		return at, srv.unknown(ctx, r.Job, &api.Error{Problem: api.NotFound, What: "no such job", Subject: fmt.Sprintf("job %q", r.Job), Tried: "giving it standard input", Next: "check the id with `pigeon status`"})
+		return at, srv.unknown(ctx, r.Job, noJobForInput(r.Job))
 	case at.ended:
 		return at, nil
 	case !at.takes:
-		return at, &api.Error{Problem: api.Invalid, What: "it takes no standard input", Subject: fmt.Sprintf("job %q", r.Job), Tried: "giving it a piece", Next: "submit it with `pigeon run --stdin`"}
+		return at, takesNoInput(r.Job)
 	}
 	if r.Attempt == int(at.attempt) {
 		at.node = cmp.Or(r.Node, at.node)
@@ -98,9 +97,4 @@ func (srv *schedulerService) whereRuns(ctx context.Context, id sched.JobID, r *w
 		}
 	}
 	return at, notYet(r.Job, "it has not started yet")
-}
-
-// notYet is the refusal of input for a task that does not run now.
-func notYet(job, why string) error {
-	return &api.Error{Problem: api.NotReady, What: why, Subject: fmt.Sprintf("job %q", job), Tried: "giving it standard input", Next: "try again; `pigeon explain` shows what it waits for"}
 }

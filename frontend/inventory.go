@@ -3,7 +3,6 @@ package frontend
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/dispatch"
@@ -109,8 +108,7 @@ func (s *inventories) remember(node string, d digest) {
 func (f *Frontend) Inventory(ctx context.Context, v *wire.Inventory) (wire.InventoryReply, error) {
 	tried := "answering what node " + v.Node + " holds"
 	if v.Frontend != f.cfg.ID {
-		return wire.InventoryReply{}, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is about frontend %q, and this is frontend %q", v.Frontend, f.cfg.ID), Subject: fmt.Sprintf("inventory of node %q", v.Node),
-			Tried: tried + "; nothing was changed", Next: "nothing, if the frontend moved to another address: the node learns of it"}
+		return wire.InventoryReply{}, inventoryOfAnother(v, f.cfg.ID, tried)
 	}
 	if err := f.owner.dispatch.Unknown(&wire.Batch{Sender: wire.Ref{Role: sched.Worker, Name: v.Node}, Incarnation: v.Incarnation}); err != nil {
 		return wire.InventoryReply{}, f.hear(ctx, v, err)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
@@ -37,8 +36,7 @@ func (f *Frontend) checkFolder() error {
 	if !journal.Exists(f.cfg.journalDisk(), other) {
 		return nil
 	}
-	return &api.Error{Problem: api.Invalid, Subject: "folder " + f.cfg.Data, What: fmt.Sprintf("the journal of this frontend there is %s, and journal: %s is configured", was, now),
-		Tried: "opening it; nothing was changed", Next: fmt.Sprintf("use journal: %s; to change it, wait until no job is unfinished, stop the frontend and move %s away", was, filepath.Join(other, journal.MarkFile))}
+	return otherJournal(f.cfg.Data, was, now, other)
 }
 
 // Survives returns which journal the settings choose and what it survives.

@@ -1,10 +1,8 @@
 package frontend
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -16,9 +14,7 @@ const lastLife = math.MaxInt32 / uint64(sched.AttemptsPerLife)
 // number, whatever the earlier one failed to write (docs/adr/0017-attempt-identity.md).
 func firstAttempt(frontend string, life uint64) (int32, error) {
 	if life < 1 || life > lastLife {
-		return 0, &api.Error{Problem: api.Internal, Subject: fmt.Sprintf("journal of frontend %q", frontend),
-			What:  fmt.Sprintf("it would be opened for the %d. time, and attempts can be numbered for %d openings", life, lastLife),
-			Tried: "opening it; nothing was changed", Next: "let another frontend take the submissions, and start this one under a new name with an empty folder when nothing of it is unfinished"}
+		return 0, noMoreLives(frontend, life)
 	}
 	return int32(life-1)*sched.AttemptsPerLife + 1, nil //nolint:gosec // at most math.MaxInt32
 }

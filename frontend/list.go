@@ -3,7 +3,6 @@ package frontend
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -100,8 +99,7 @@ func (srv *schedulerService) page(ctx context.Context, after string, most int, w
 		return jobPage{}, err
 	}
 	if known.Ended == nil {
-		return jobPage{}, &api.Error{Problem: api.NotFound, What: "the list cannot be continued after a job that is not known any more", Subject: fmt.Sprintf("job %q", after),
-			Tried: "listing older jobs at frontend " + srv.cfg.ID, Next: "list again from the newest job"}
+		return jobPage{}, noSuchPage(after, srv.cfg.ID)
 	}
 	wanted.before = min(wanted.before, known.Ended.Status.Submitted)
 	return srv.page(ctx, "", most, wanted)

@@ -100,14 +100,13 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	}
 	switch {
 	case at.tasks < 0:
-		return "", srv.unknown(ctx, r.Job, &api.Error{Problem: api.NotFound, What: "no such job, or its logs have been removed", Subject: fmt.Sprintf("job %q", r.Job), Tried: "finding its node", Next: "check the id with `pigeon status`"})
+		return "", srv.unknown(ctx, r.Job, noJobWithLogs(r.Job))
 	case r.Task < 0 || r.Task >= at.tasks:
-		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it has tasks 0 to %d, not %d", at.tasks-1, r.Task), Subject: fmt.Sprintf("job %q", r.Job), Next: "name one of these"}
+		return "", noSuchTask(r, at.tasks)
 	case at.node != "":
 		return at.node, nil
 	case at.ended:
-		return "", &api.Error{Problem: api.NotFound, What: "the node that ran it is not known any more: its job has too many tasks for that, or was accepted by an earlier version", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
-			Tried: "finding its node", Next: "look into the work folders of the nodes"}
+		return "", nodeForgotten(r)
 	}
 	attempts, silent := srv.owner.dispatch.RunningAttempts(ctx, id, at.app, r.Task)
 	for i := range attempts {
@@ -119,16 +118,13 @@ func (srv *schedulerService) whereRan(ctx context.Context, id sched.JobID, r *wi
 	case node != "":
 		return node, nil
 	case at.state == api.StateCancelled && at.former:
-		return "", &api.Error{Problem: api.NotFound, What: "it has no result, and the journal does not say where it was stopped: it had not started when its job was cancelled, its node has not reported its end, or the job has more such tasks than the journal keeps", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
-			Tried: "finding its node", Next: "look into the work folders of the nodes"}
+		return "", nowhereStopped(r)
 	case at.state.Ended():
-		return "", &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no node has reported that it ran, and its job has ended (%s)", at.state), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
-			Tried: "finding its node", Next: "`pigeon explain` shows why its job ended"}
+		return "", neverRan(r, at.state)
 	case len(silent) > 0:
-		return "", &api.Error{Problem: api.NotReady, What: fmt.Sprintf("it runs in no group whose master answers, and the masters of some groups do not: %s", strings.Trim(fmt.Sprint(silent), "[]")), Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job),
-			Tried: "finding its node", Next: "try again when they answer; `pigeon nodes --groups` shows the masters"}
+		return "", mayRun(r, silent)
 	}
-	return "", &api.Error{Problem: api.NotReady, What: "it has not started yet", Subject: fmt.Sprintf("task %d of job %q", r.Task, r.Job), Next: "try again; `pigeon explain` shows what it waits for"}
+	return "", notStarted(r)
 }
 
 // ranBefore returns where a task ran whose ended job is not in memory any more; at, if the
@@ -160,5 +156,5 @@ func (srv *schedulerService) nodeAddress(ctx context.Context, node string) (stri
 			}
 		}
 	}
-	return "", &api.Error{Problem: api.NotFound, What: "it is not registered with any master now", Subject: fmt.Sprintf("node %q", node), Tried: "reading a log that it keeps", Next: "start its node monitor again, or look into its work folder"}
+	return "", nodeGone(node)
 }

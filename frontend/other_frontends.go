@@ -58,7 +58,7 @@ func (o *otherFrontend) meet(ctx context.Context) error {
 		return err
 	}
 	if identity.Name != o.name {
-		return &api.Error{Problem: api.Invalid, Subject: fmt.Sprintf("frontend %q", o.name), What: fmt.Sprintf("frontend %q answers at its address", identity.Name), Tried: "asking it for its jobs, for the page", Next: "wait until the masters know where each of them serves"}
+		return answersAs(o.name, identity.Name)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
@@ -19,7 +18,7 @@ import (
 func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address string) error {
 	app = appOf(identity.From(ctx), app)
 	if what, next := api.AppFault(app); what != "" {
-		return &api.Error{Problem: api.Invalid, What: "its name " + what, Subject: fmt.Sprintf("application %q at %s", api.Clip(app, api.MaxKeyBytes), address), Tried: "registering it", Next: next}
+		return badName(app, address, what, next)
 	}
 	server.Concerns(ctx, "application "+app)
 	if err := lookup.Hosts(net.DefaultResolver.LookupHost).CheckNamed(ctx, address); err != nil {
@@ -33,7 +32,7 @@ func (srv *schedulerService) RegisterFrontend(ctx context.Context, app, address 
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("application %q", app), Tried: "registering it", Next: "register it again"}
+		return registeredLate(app)
 	}
 }
 

@@ -3,9 +3,7 @@ package frontend
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/notice"
@@ -87,10 +85,7 @@ func (f *Frontend) misdirected(b *wire.Batch) error {
 		return nil
 	}
 	f.metrics.misdirected.Inc()
-	return &api.Error{
-		Problem: api.Invalid, What: fmt.Sprintf("this is frontend %q, and they are meant for %v", f.cfg.ID, b.Receiver), Subject: fmt.Sprintf("%d results of %v", len(b.Items), b.Sender),
-		Tried: "accepting them; none was", Next: "keep them until their frontend is back, under the address that it announces",
-	}
+	return reportsForAnother(b, f.cfg.ID)
 }
 
 // Reports accepts repeated reports over Thrift and returns when they are on the disk.

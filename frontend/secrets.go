@@ -1,10 +1,8 @@
 package frontend
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -28,8 +26,5 @@ func (f *Frontend) disbelieve(b *wire.Batch, it *wire.Item) {
 	if !due {
 		return
 	}
-	f.log.Warn("a report is not believed; its attempt goes on", "node", b.Sender.Name, "omitted", omitted, "error", &api.Error{
-		Problem: api.Denied, What: what, Subject: fmt.Sprintf("report of %v by %v at %s", it.Msg.AttemptID(), b.Sender, b.Address), Tried: "accepting it; it was dropped",
-		Next: "see that this node, its master and this frontend run the same version; if they do, look for who else reaches the NATS servers or internal_listen",
-	})
+	f.log.Warn("a report is not believed; its attempt goes on", "node", b.Sender.Name, "omitted", omitted, "error", notBelieved(what, b, it))
 }

@@ -129,8 +129,7 @@ func (b *standby) closed() error {
 	if b.leads() {
 		return nil
 	}
-	e := &api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead, and no other is known to",
-		Tried: "answering", Next: "try again in a moment, also at the other addresses of this frontend", RetryAfter: time.Second}
+	e := notLeading(b.f.cfg.ID)
 	switch leader := b.leader(); {
 	case b.twin.Load():
 		e.What, e.Next = "another process leads this frontend at the address of this one, "+b.f.Addr(), addressConflictAdvice
@@ -200,8 +199,7 @@ func (f *Frontend) closeJournal() error {
 
 // ended ends a frontend that has lost its name.
 func (b *standby) ended(reason error) {
-	err := &succeededError{reason: reason, err: api.Error{Problem: api.NotReady, Subject: fmt.Sprintf("frontend %q", b.f.cfg.ID), What: "this process does not lead any more: " + reason.Error(),
-		Tried: "acting under its name; nothing is acknowledged since", Next: "start it again: it becomes a standby", Address: b.leader()}}
+	err := &succeededError{reason: reason, err: succeeded(b.f.cfg.ID, reason, b.leader())}
 	if b.serving.Swap(false) {
 		go b.f.service.journal.Abandon(err) // it answers callers that wait, and the candidate must not wait for that
 	}

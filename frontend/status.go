@@ -183,8 +183,7 @@ func (srv *schedulerService) former(ctx context.Context, id sched.JobID, name st
 		return nil, err
 	}
 	if known.Ended == nil {
-		return nil, srv.unknown(ctx, name, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("no such job, or it ended more than %v ago", srv.cfg.Retention), Subject: fmt.Sprintf("job %q", name),
-			Tried: "looking it up at frontend " + srv.cfg.ID, Next: "check the id, and ask the frontend that accepted it"})
+		return nil, srv.unknown(ctx, name, noSuchJob(name, srv.cfg.Retention, srv.cfg.ID))
 	}
 	return known.Ended, nil
 }

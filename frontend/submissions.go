@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -14,7 +13,6 @@ import (
 	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
-	"github.com/pigeon-sched/pigeon/internal/policy"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -93,8 +91,7 @@ func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub 
 		return nil, err
 	}
 	if r.Frontend != "" && r.Frontend != srv.cfg.ID {
-		return nil, &api.Error{Problem: api.NotFound, What: fmt.Sprintf("it is for frontend %q, and this is %q", r.Frontend, srv.cfg.ID), Subject: fmt.Sprintf("job %q", r.Key),
-			Tried: "accepting it; nothing was accepted", Next: "submit it at that frontend"}
+		return nil, forAnother(r, srv.cfg.ID)
 	}
 	if err := unfitReason(srv.policy, r); err != nil {
 		return nil, err
@@ -116,14 +113,12 @@ func (srv *schedulerService) prepare(r *api.Request, p identity.Principal) (sub 
 // worker may run any task, and kairos suspends running tasks.
 func unfitReason(p *sched.Policy, r *api.Request) error {
 	if p.NodesSuspend && r.NoSuspend {
-		return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s suspends any task, and its tasks may not be suspended (no_suspend)", p.Name), Subject: fmt.Sprintf("job %q", r.Key),
-			Tried: "accepting it; nothing was accepted", Next: "leave that out, or run the cluster under another policy"}
+		return cannotSuspend(p.Name, r.Key)
 	}
 	if !p.SingleMaster() || jobs.Needs(r) == "" {
 		return nil
 	}
-	return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("policy %s runs sleep and exec tasks only, its tasks are for a backend of application %q", p.Name, r.App),
-		Subject: fmt.Sprintf("job %q", r.Key), Tried: "accepting it; nothing was accepted", Next: fmt.Sprintf("run the cluster under one of the policies %s, or make them exec tasks", strings.Join(policy.Grouped(), ", "))}
+	return noBackends(p.Name, r)
 }
 
 // submissions accepts jobs. It belongs to the owner goroutine.
@@ -199,14 +194,4 @@ func (s sharedKeys) Observe(c jobs.Change) {
 	if k := s.frontend.service.keys; k != nil && (c.Kind == jobs.Accepted || c.Kind == jobs.Restored) && c.Job.Submission.Shared {
 		k.Hold(c.Job.Submission.Request.Key)
 	}
-}
-
-func notInTime(key string) error {
-	return &api.Error{Problem: api.NotReady, What: "the answer did not come in time", Subject: fmt.Sprintf("job %q", key),
-		Tried: "accepting it", Next: "submit it again with the same key: it is accepted once"}
-}
-
-func stoppingMeanwhile(key string) error {
-	return &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("job %q", key),
-		Next: "submit it again with the same key when the frontend is back: it is accepted once"}
 }

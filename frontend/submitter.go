@@ -47,10 +47,7 @@ func ownerFor(s ownerClaim, p identity.Principal, users owners.Users) (string, e
 	case s.owner == "":
 		return own, nil
 	}
-	return "", &api.Error{
-		Problem: api.Denied, What: fmt.Sprintf("%s may not run work for it", p), Subject: fmt.Sprintf("owner %q", owner), Tried: "accepting work for it; nothing was accepted",
-		Next: fmt.Sprintf("leave the owner out, name one below %q, or have an operator list the user in owner_users: [{owner: ..., user: %s}]", own, p.Name),
-	}
+	return "", mayNotName(p, owner, own)
 }
 
 // appOf returns the name by which this cluster knows an application of the published protocols

@@ -177,6 +177,6 @@ func (a *application) executorLost(p *executor, why string) {
 	a.jobs.free(p)
 	s := p.state
 	s.State, s.ExitStatus = api.ExecutorExited, -1
-	s.Reason = (&api.Error{What: why, Subject: fmt.Sprintf("executor %s of application %q on node %q", p.id, a.ID, p.node), Next: "nothing; another one is started elsewhere"}).Error()
+	s.Reason = executorGone(p, a.ID, why).Error()
 	a.updates.setState(s)
 }

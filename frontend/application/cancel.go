@@ -3,8 +3,6 @@ package application
 import (
 	"slices"
 	"time"
-
-	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // Cancelled applications are remembered, so that their processes receive an error
@@ -39,8 +37,7 @@ func (l *cancellations) add(c cancelled) {
 func (l cancellations) find(id string, incarnation int64, frontend string) error {
 	for _, c := range l {
 		if c.id == id && c.incarnation == incarnation {
-			return &api.Error{Problem: api.Invalid, What: "it was stopped: " + c.why, Subject: subject(id), Tried: "serving it at frontend " + frontend,
-				Next: "start it again if that was an error"}
+			return wasStopped(id, c.why, frontend)
 		}
 	}
 	return nil

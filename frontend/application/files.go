@@ -2,7 +2,6 @@ package application
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -42,8 +41,7 @@ func (s *Service) receive(a *api.Application) (map[string]*filestore.Incoming, e
 func (s *Service) receiveFile(f api.File) (*filestore.Incoming, error) {
 	if _, size, err := s.cfg.Files.Read(f.SHA256, 0, 0); err == nil {
 		if size != f.Size {
-			return nil, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it is known with %d bytes, not %d", size, f.Size), Subject: fmt.Sprintf("file of an application with the SHA-256 %.64q", f.SHA256),
-				Tried: "receiving it", Next: "send its actual hash and size"}
+			return nil, otherSize(f, size)
 		}
 		return nil, nil //nolint:nilnil // there is nothing to receive
 	}
@@ -106,14 +104,9 @@ func (s *Service) announced(app, sha256 string) (*application, api.File, *filest
 	a.lastContact = time.Now()
 	i := slices.IndexFunc(a.Template.Files, func(f api.File) bool { return f.SHA256 == sha256 })
 	if i < 0 {
-		return nil, api.File{}, nil, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it has not announced a file with the SHA-256 %.64q", sha256), Subject: subject(app),
-			Tried: "receiving a file of it; nothing was accepted", Next: "register the application with this file"}
+		return nil, api.File{}, nil, notAnnounced(app, sha256)
 	}
 	return a, a.Template.Files[i], a.incoming[sha256], nil
-}
-
-func notRegistered(app string) error {
-	return &api.Error{Problem: api.NotFound, What: "it is not registered here", Subject: subject(app), Tried: "receiving a file of it", Next: "register it first"}
 }
 
 // receiveAgain returns what receives a file in the place of before, which does not any more; nil

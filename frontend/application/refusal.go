@@ -59,8 +59,5 @@ func (pl *placement) refusal(a *application, n int) string {
 	if len(parts) > 0 {
 		what = strings.Join(parts, "; ")
 	}
-	return (&api.Error{
-		What: what, Subject: fmt.Sprintf("%d executors of %d MB each of application %q", n, a.Template.Memory, a.ID), Tried: "finding nodes for them",
-		Next: "give executors less memory, end other applications, or add nodes or memory (the nodes' setting memory); it is tried again when anything changes",
-	}).Error()
+	return fitNowhere(a, n, what).Error()
 }

@@ -26,7 +26,7 @@ type Part struct {
 // RegisterWithin is RegisterApplication for a submitter that may have a part of the room only.
 func (s *Service) RegisterWithin(a *api.Application, most Part) (api.ApplicationReply, error) {
 	if s.cfg.Refusal != "" {
-		return api.ApplicationReply{}, &api.Error{Problem: api.Invalid, What: s.cfg.Refusal, Subject: subject(a.ID), Tried: "registering it at frontend " + s.cfg.Frontend, Next: "run the cluster with policy pigeon"}
+		return api.ApplicationReply{}, notHere(a.ID, s.cfg.Refusal, s.cfg.Frontend)
 	}
 	if err := s.within(a, most); err != nil { // before its files take room
 		return api.ApplicationReply{}, err
@@ -69,7 +69,7 @@ func (reg *registry) within(a *api.Application, most Part) error {
 	if reg.apps[a.ID] != nil {
 		return nil
 	}
-	refusal := &api.Error{Problem: api.Busy, Subject: subject(a.ID), Tried: "registering it", Next: "end one, or register with another frontend", RetryAfter: time.Second}
+	refusal := tooMuchOfOne(a.ID)
 	if n := reg.countOf(a.Submitter); n >= most.Applications {
 		refusal.What = fmt.Sprintf("user %s has %s here, the most of one user", a.Submitter, sched.Count(n, "application", "applications"))
 		return refusal

@@ -70,7 +70,7 @@ func newRegistry(frontend, address string, lease time.Duration) *registry {
 func (reg *registry) register(r *api.Application, now time.Time) error {
 	a := reg.apps[r.ID]
 	bad := func(p api.Problem, what, next string, after time.Duration) error {
-		return &api.Error{Problem: p, What: what, Subject: subject(r.ID), Tried: "registering it", Next: next, RetryAfter: after}
+		return badRegistration(p, r.ID, what, next, after)
 	}
 	if err := reg.cancelled.find(r.ID, r.Incarnation, reg.frontend); err != nil {
 		return err
@@ -92,8 +92,6 @@ func (reg *registry) register(r *api.Application, now time.Time) error {
 	return nil
 }
 
-func subject(id string) string { return "application " + strconv.Quote(id) }
-
 // maxApplications bounds the applications of one frontend.
 const maxApplications = 1000
 
@@ -104,11 +102,10 @@ func (reg *registry) lookup(id string, incarnation int64, now time.Time) (*appli
 	}
 	a := reg.apps[id]
 	if a == nil || a.ended != "" || a.Incarnation != incarnation {
-		return nil, &api.Error{Problem: api.NotFound, What: "it is not registered here, or another process has its id", Subject: subject(id),
-			Tried: "looking it up at frontend " + reg.frontend, Next: "register it again"}
+		return nil, notKnown(id, reg.frontend)
 	}
 	if a.conflict != "" {
-		return nil, &api.Error{Problem: api.Invalid, What: a.conflict, Subject: subject(id), Tried: "serving it", Next: "choose another id, or end the other application"}
+		return nil, inConflict(id, a.conflict)
 	}
 	a.lastContact = now
 	return a, nil

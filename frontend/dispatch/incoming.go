@@ -1,9 +1,6 @@
 package dispatch
 
 import (
-	"time"
-
-	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -16,8 +13,7 @@ func (d *Dispatcher) Unknown(b *wire.Batch) error {
 		return nil
 	}
 	d.follower.RefreshNow()
-	return &api.Error{Problem: api.Busy, What: "it is not on the membership that this frontend has", Subject: b.Sender.String(), Tried: "accepting its messages at frontend " + d.opts.Self.Name,
-		Next: "try again, the membership is being refreshed; if the error persists, check with `pigeon nodes` whether the master lists it", RetryAfter: 10 * time.Millisecond}
+	return notMember(b.Sender, d.opts.Self.Name)
 }
 
 // Deliver steps the messages of another daemon.

@@ -69,8 +69,7 @@ func (r *Ring) enter(user string) error {
 		}
 		return nil
 	}
-	return &api.Error{Problem: api.Busy, What: what, Subject: "events of frontend " + r.opts.Frontend,
-		Tried: "waiting for the next one", Next: "try again, ask without waiting, or raise event_readers", RetryAfter: time.Second}
+	return tooManyReaders(r.opts.Frontend, what)
 }
 
 func (r *Ring) leave(user string) {

@@ -161,27 +161,13 @@ func (l *Listeners) makeRoom(app string) (evicted string, err error) {
 	return idlest.app, nil
 }
 
-// noRoom refuses an application: messages wait for all others, or for all of its user.
-func noRoom(app, user string, same bool) error {
-	what := fmt.Sprintf("%d applications are registered, which is the limit, and messages wait for all", MaxApplications)
-	if same {
-		what = fmt.Sprintf("%d applications of %s are registered, which is the limit for one user, and messages wait for all", MaxApplications/userPart, user)
-	}
-	return &api.Error{Problem: api.Busy, What: what, Subject: fmt.Sprintf("application %q", app), Tried: "registering it", Next: "use another frontend", RetryAfter: time.Minute}
-}
-
-func stopping(app string) error {
-	return &api.Error{Problem: api.NotReady, What: "the frontend is stopping", Subject: fmt.Sprintf("application %q", app), Next: "try again when it is back"}
-}
-
 // Send queues a message for an application.
 func (l *Listeners) Send(app string, m Message) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.apps[app]
 	if a == nil {
-		return &api.Error{Problem: api.NotFound, What: "no application of that name has registered where it listens", Subject: fmt.Sprintf("application %q", app),
-			Tried: fmt.Sprintf("passing a message of task %s on", m.Task.Task), Next: "call registerFrontend first"}
+		return notListening(app, m.Task.Task)
 	}
 	a.used = time.Now()
 	err := l.relay.Send(app, m)
@@ -189,8 +175,7 @@ func (l *Listeners) Send(app string, m Message) error {
 	case errors.Is(err, relay.ErrClosed):
 		return stopping(app)
 	case err != nil:
-		return &api.Error{Problem: api.Busy, What: err.Error(), Subject: fmt.Sprintf("application %q at %s", app, a.address),
-			Tried: "queueing one more", Next: "see whether the application still answers", RetryAfter: time.Second}
+		return tooManyWait(err, app, a.address)
 	}
 	return nil
 }

@@ -300,14 +300,6 @@ func (k *Keeper) Piece(sha256 string, offset int64, limit int) (data []byte, siz
 	return data, size, true, err
 }
 
-func (k *Keeper) refusal(p api.Problem, what, next string) error {
-	e := &api.Error{Problem: p, What: what, Subject: "staged files at frontend " + k.cfg.Frontend, Tried: "taking them for a job; nothing was accepted", Next: next}
-	if p == api.Busy {
-		e.RetryAfter = time.Second
-	}
-	return e
-}
-
 // named names a user in a message.
 func named(user string) string {
 	if user == "" {

@@ -159,8 +159,3 @@ func (k *Keeper) fetched(sha256 string) error {
 	}
 	return k.unfetched(api.NotReady, fmt.Sprintf("the file with the SHA-256 %s could not be fetched from the NATS servers: %v", sha256, t.err), "see that the NATS servers run, and that the frontend's disk has room")
 }
-
-// unfetched is the answer to a node that asks for a file that is not here.
-func (k *Keeper) unfetched(p api.Problem, what, next string) error {
-	return &api.Error{Problem: p, What: what, Subject: "staged files at frontend " + k.cfg.Frontend, Tried: "giving it to a node", Next: next}
-}

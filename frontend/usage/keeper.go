@@ -277,10 +277,6 @@ func (k *Keeper) refill() {
 	}
 }
 
-func (k *Keeper) fault(tried string, err error, next string) error {
-	return &api.Error{Problem: api.Internal, What: err.Error(), Subject: "folder " + k.opts.Path, Tried: tried, Next: next}
-}
-
 // Close writes what waits and closes the store. It is called when Run has returned.
 func (k *Keeper) Close() error {
 	k.writeAll()

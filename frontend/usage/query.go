@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -26,7 +24,7 @@ func (k *Keeper) History(ctx context.Context, q api.HistoryQuery, submitter *str
 	}
 	for _, key := range q.By {
 		if !slices.Contains(api.HistoryKeys(), key) {
-			return p, &api.Error{Problem: api.Invalid, What: fmt.Sprintf("a history is not summed up by %q", key), Subject: "the history of jobs", Tried: "summing it up", Next: "use " + strings.Join(api.HistoryKeys(), ", ")}
+			return p, noSuchKey(key)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, readFor)
@@ -116,7 +114,7 @@ func (k *Keeper) each(ctx context.Context, q *query, visit func(*row) error) err
 // awaitWritten returns when all that was added before is written.
 func (k *Keeper) awaitWritten(ctx context.Context) error {
 	late := func() error {
-		return &api.Error{Problem: api.NotReady, What: "the jobs that ended last are not written yet", Subject: "frontend " + k.opts.Frontend, Tried: "asking for the history of jobs", Next: "try again"}
+		return notWritten(k.opts.Frontend)
 	}
 	done := make(chan struct{})
 	select {

@@ -2,10 +2,8 @@ package usage
 
 import (
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -72,7 +70,7 @@ func (t *totals) add(r *row) error {
 	line := t.lines[string(t.id)]
 	if line == nil {
 		if len(t.lines) == api.HistorySums {
-			return &api.Error{Problem: api.Invalid, What: fmt.Sprintf("it has more than %d lines", api.HistorySums), Subject: "the history by " + strings.Join(t.by, ", "), Tried: "summing it up", Next: "select less with --since, --owner, --class or --state, or sum up by less"}
+			return tooManyLines(t.by)
 		}
 		line = &total{UsageSum: api.UsageSum{Keys: t.keys(r)}, waits: map[int32]int64{}}
 		t.lines[string(t.id)] = line
