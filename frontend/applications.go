@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
-	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/staging"
 	"github.com/pigeon-sched/pigeon/internal/access"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/identity"
-	"github.com/pigeon-sched/pigeon/internal/owners"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/server"
@@ -36,17 +34,9 @@ const (
 // its news, or gives it files.
 type applications struct {
 	*application.Service
-	users   func() owners.Users // which owners users may name
-	staged  *staging.Keeper     // files that were sent with jobs
-	bounded sync.Map            // names of users whose grants count among what one user may hold
-}
-
-// admitBy returns how grants are admitted: those of users within what one user may hold.
-func (s *applications) admitBy(admit func(*journal.Submission) (string, error)) func(*journal.Submission) (string, error) {
-	return func(sub *journal.Submission) (string, error) {
-		_, sub.Bounded = s.bounded.Load(sub.Request.Submitter)
-		return admit(sub)
-	}
+	owner   *owner
+	staged  *staging.Keeper // files that were sent with jobs
+	bounded sync.Map        // names of users whose grants count among what one user may hold
 }
 
 var (
@@ -71,7 +61,7 @@ func (s *applications) owned(ctx context.Context, a access.Action, app, tried st
 func (s *applications) RegisterApplication(ctx context.Context, a *api.Application) (api.ApplicationReply, error) {
 	server.Concerns(ctx, "application "+a.ID)
 	p := identity.From(ctx)
-	owner, err := ownerFor(ownerClaim{owner: a.Owner, user: a.User}, p, s.users())
+	owner, err := ownerFor(ownerClaim{owner: a.Owner, user: a.User}, p, s.owner.ownerUsers())
 	if err == nil {
 		err = s.owned(ctx, access.RunApplication, a.ID, "registering it")
 	}
@@ -124,7 +114,7 @@ func (s *applications) Want(ctx context.Context, w *api.Wants) (api.ApplicationR
 		if l.Owner == "" {
 			continue
 		}
-		owner, err := ownerFor(ownerClaim{owner: l.Owner}, identity.From(ctx), s.users())
+		owner, err := ownerFor(ownerClaim{owner: l.Owner}, identity.From(ctx), s.owner.ownerUsers())
 		if err != nil {
 			return api.ApplicationReply{}, err
 		}
@@ -145,16 +135,14 @@ func (f *Frontend) serveApplications() error {
 	// executors of the previous one.
 	cfg := application.Config{
 		Frontend: fmt.Sprintf("%s.%08x", f.cfg.ID, uint32(f.process.Incarnation)), Address: f.process.Internal, Scheduler: f.process.Scheduler, Cutoff: f.cfg.Cutoff, DefaultClass: f.cfg.defaultClass(),
-		Lease: f.cfg.ApplicationLease,
-		Ended: func(u *api.JobUsage) { f.postUnbounded(func() { f.history.Add(u) }) },
-		Files: store, Jobs: f.owner.grants, Dial: f.dialNode, Logger: f.log,
+		Lease:   f.cfg.ApplicationLease,
+		History: f.history, Files: store, Jobs: f.owner.grants, Dial: f.dialNode, Logger: f.log,
 	}
 	if f.policy.SingleMaster() {
 		cfg.Refusal = fmt.Sprintf("policy %s runs sleep and exec tasks only", f.policy.Name)
 	}
 	cfg.Memberships = f.owner.dispatch.Memberships()
-	f.applications.Service, f.applications.users = application.New(cfg), f.owner.ownerUsers
-	f.owner.grants.taskEnded, f.owner.grants.used = f.applications.TaskEnded, f.applications.Used
+	f.applications.Service, f.applications.owner = application.New(cfg), f.owner
 	if f.web != nil {
 		f.web.Handle("GET /applications", telemetry.JSON(f.applicationsFor))
 	}

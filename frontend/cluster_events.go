@@ -24,13 +24,13 @@ const (
 // report it. It asks the masters for more only when a node has left or drains.
 type clusterEvents struct {
 	dispatch *dispatch.Dispatcher
-	publish  func(api.Event)
+	ring     *events.Ring
 	log      *slog.Logger
 	groups   []*events.Members // by group, each of the goroutine that follows it
 }
 
-func newClusterEvents(self string, d *dispatch.Dispatcher, publish func(api.Event), log *slog.Logger) *clusterEvents {
-	c := &clusterEvents{dispatch: d, publish: publish, log: log}
+func newClusterEvents(self string, d *dispatch.Dispatcher, ring *events.Ring, log *slog.Logger) *clusterEvents {
+	c := &clusterEvents{dispatch: d, ring: ring, log: log}
 	for group := range d.Memberships() {
 		c.groups = append(c.groups, events.NewMembers(group, self))
 	}
@@ -74,7 +74,7 @@ func (c *clusterEvents) watch(ctx context.Context, group int, changed <-chan *wi
 		select {
 		case v := <-changed:
 			for _, e := range m.Apply(v, time.Now()) {
-				c.publish(e)
+				c.ring.Publish(e)
 			}
 		case <-look.C:
 		case <-ctx.Done():
@@ -103,11 +103,11 @@ func (c *clusterEvents) ask(ctx context.Context, group int) time.Duration {
 		if n := m.Node(name); last == nil && m.Unreturned(name) && state.Epoch > 0 && nodeIn(state.Nodes, name) == nil {
 			c.dispatch.NodeLost(group, &n)
 		}
-		c.publish(m.Left(name, last))
+		c.ring.Publish(m.Left(name, last))
 	}
 	for _, name := range m.Draining() {
 		if n := nodeIn(state.Nodes, name); n != nil && n.State == api.StateDrained {
-			c.publish(m.Drained(name))
+			c.ring.Publish(m.Drained(name))
 		}
 	}
 	if len(m.Draining()) > 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/internal/access"
@@ -14,13 +16,13 @@ import (
 
 // newEvents makes the ring of this process's events.
 func (f *Frontend) newEvents() {
-	types := map[string]int{}
+	counts := map[string]prometheus.Counter{}
 	for i, t := range api.EventTypes() {
-		types[t] = i
+		counts[t] = f.metrics.events[i]
 	}
 	f.events = events.New(events.Options{
 		Frontend: f.cfg.ID, Limit: f.cfg.EventLimit, Bytes: f.cfg.EventBytes, Readers: f.cfg.EventReaders,
-		Published: func(t string) { f.metrics.events[types[t]].Inc() },
+		Counts: counts,
 	})
 }
 

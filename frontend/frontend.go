@@ -216,11 +216,7 @@ func (f *Frontend) newDispatcher(params sched.Params, clock runloop.Clock, names
 		Self: self, Policy: f.policy, Core: f.policy.NewDistributor(sched.DistributorConfig{Self: names.Addr(self), Seed: f.cfg.Seed, Params: params, FirstAttempt: first, LossWindow: sched.Time(f.cfg.LossWindow)}),
 		Masters: f.cfg.Masters, MasterLost: f.cfg.MasterLost, ReprobeAfter: reprobeAfter, DoubtFor: doubtFor,
 		Addrs: names, Clock: clock, Codec: f.codec, Recorder: record, Log: f.log, Metrics: f.metrics.dispatch,
-		Withheld: func(peer wire.Ref, items []wire.Item) []wire.Item {
-			return f.metrics.unknown.Withheld(f.log, peer, items)
-		},
-		Closed: f.closed(), Security: f.life.To, Forgotten: func(peer wire.Ref) { f.inbox.Forget(peer) },
-		Jobs: coreJobs{f.owner.jobs, f.owner}, Post: f.postUnbounded, Ready: f.life.MarkReady, Publish: f.events.Publish,
+		Life: f.life, Loop: f.loop, Unknown: f.metrics.unknown, Events: f.events, Closed: f.closed(), Jobs: coreJobs{f.owner.jobs, f.owner},
 	})
 	if err != nil {
 		return err
@@ -256,13 +252,14 @@ func (f *Frontend) resume(r *replica.Store) error {
 		admission:    admission{cfg: &f.cfg, owner: o, counts: f.metrics.refused, refusals: events.NewRefusals(f.events)},
 		firstAttempt: f.firstAttempt, journal: j, loop: f.loop,
 	}
-	o.grants = &grants{scope: o.scope, firstAttempt: f.firstAttempt, jobs: o.jobs, dispatch: o.dispatch, admit: f.applications.admitBy(f.service.submissions.admit), post: f.postUnbounded, uses: map[sched.JobID]*use{}}
+	o.grants = &grants{submissions: f.service.submissions, applications: &f.applications, uses: map[sched.JobID]*use{}}
 	f.service.journal, o.outbox.Journal = j, j
 	o.secrets = launchsecret.NewJobs(rep.ReportKey)
 	f.life.OnClose(f.closeJournal)
 	f.metrics.watchJournal(j.EndedJobs, j.Forgotten, j.MemoryBytes)
-	f.process = dispatch.Process{Incarnation: incarnation(rep), Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken()}
-	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, f.process.Incarnation)
+	number := incarnation(rep)
+	f.inbox = link.NewInbox(wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, number)
+	f.process = dispatch.Process{Incarnation: number, Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken(), Inbox: f.inbox}
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)
 	o.taskEnds.Scheduler = f.process.Scheduler
 	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
@@ -279,7 +276,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	}
 	f.postUnbounded(func() {}) // a batch, with which what follows for held jobs is written
 	f.loadLearned()
-	f.watched = newClusterEvents(f.cfg.ID, o.dispatch, f.events.Publish, f.log)
+	f.watched = newClusterEvents(f.cfg.ID, o.dispatch, f.events, f.log)
 	f.publishStart(rep)
 	return f.serveApplications()
 }

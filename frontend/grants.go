@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
-	"github.com/pigeon-sched/pigeon/frontend/dispatch"
 	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
 	"github.com/pigeon-sched/pigeon/frontend/usage"
@@ -22,16 +21,8 @@ const grantRetry = 200 * time.Millisecond
 // grant of a slot. They are jobs of the core that are not journaled. All methods but
 // Submit and Cancel belong to the owner goroutine.
 type grants struct {
-	scope sched.JobScope
-	// firstAttempt is the number of a job's first attempts. The same job, of the same level,
-	// may have been submitted in an earlier life.
-	firstAttempt int32
-	jobs         *jobs.Table
-	dispatch     *dispatch.Dispatcher
-	admit        func(*journal.Submission) (limit string, err error)
-	post         func(do func()) // a stopping daemon grants nothing
-	taskEnded    func(app, level, key string, missed bool)
-	used         func(app, owner string, class sched.Class, slot time.Duration, done bool)
+	*submissions
+	applications *applications
 	ended        []sched.JobID // in this batch
 	uses         map[sched.JobID]*use
 	over         []overUse // the oldest first
@@ -54,34 +45,38 @@ const usesFor = 10 * time.Second
 
 var _ application.Jobs = (*grants)(nil)
 
+// post runs do on the owner goroutine; a stopping daemon grants nothing.
+func (g *grants) post(do func()) { _ = g.loop.PostUnbounded(do) }
+
 // Submit posts the submission of a job of grants.
-func (g *grants) Submit(j application.Job) { g.post(func() { g.enter(&j) }) }
+func (g *grants) Submit(j application.Job) { g.post(func() { g.submit(&j) }) }
 
 // Cancel cancels the waiting tasks of a job of grants, or its last tasks.
 func (g *grants) Cancel(key string, tasks int) {
 	g.post(func() {
-		if id := sched.NewJobID(g.scope, key); g.jobs.Get(id) != nil {
-			g.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Count: int32(tasks), Reason: "its application has no use for it"}) //nolint:gosec // at most sched.MaxTasks
+		if id := sched.NewJobID(g.owner.scope, key); g.owner.jobs.Get(id) != nil {
+			g.owner.dispatch.Step(&sched.Message{Kind: sched.Cancel, Job: id, Count: int32(tasks), Reason: "its application has no use for it"}) //nolint:gosec // at most sched.MaxTasks
 		}
 	})
 }
 
-// enter submits a job of grants to the core at once, since it is not journaled.
-func (g *grants) enter(job *application.Job) {
+// submit submits a job of grants to the core at once, since it is not journaled.
+func (g *grants) submit(job *application.Job) {
 	sub := g.submission(job)
+	_, sub.Bounded = g.applications.bounded.Load(sub.Request.Submitter)
 	if _, err := g.admit(sub); err != nil {
 		time.AfterFunc(grantRetry, func() { g.post(func() { g.reportUnused(job) }) })
 		return
 	}
 	g.uses[sub.Job] = &use{job.App, job.Owner, job.Class, map[sched.AttemptID]bool{}}
-	m := g.jobs.AddGrant(sub, &jobs.Grant{App: job.App, Level: job.Level, Key: job.Key}).Submit()
-	g.dispatch.Step(&m)
+	m := g.owner.jobs.AddGrant(sub, &jobs.Grant{App: job.App, Level: job.Level, Key: job.Key}).Submit()
+	g.owner.dispatch.Step(&m)
 }
 
 // reportUnused reports that none of the tasks of a job was offered a slot.
 func (g *grants) reportUnused(job *application.Job) {
 	for range job.Tasks {
-		g.taskEnded(job.App, job.Level, job.Key, true)
+		g.applications.TaskEnded(job.App, job.Level, job.Key, true)
 	}
 }
 
@@ -95,7 +90,7 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 	for i := range r.Tasks {
 		r.Tasks[i] = api.Task{ID: strconv.Itoa(i), Payload: api.Payload{Message: level}}
 	}
-	return &journal.Submission{Job: sched.NewJobID(g.scope, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Bytes: r.Share(), Class: job.Class, Why: job.Why}
+	return &journal.Submission{Job: sched.NewJobID(g.owner.scope, job.Key), Submitted: time.Now().UnixNano(), Attempt: journaledAttempt(g.firstAttempt), Request: r, Bytes: r.Share(), Class: job.Class, Why: job.Why}
 }
 
 // persist applies a record of the core: nothing is written, and ends are reported to
@@ -103,9 +98,9 @@ func (g *grants) submission(job *application.Job) *journal.Submission {
 func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 	switch m.Kind {
 	case sched.TaskEnded:
-		g.jobs.GrantEnded(j)
+		g.owner.jobs.GrantEnded(j)
 		if m.Outcome != sched.Killed { // a killed grant was cancelled by the service
-			g.taskEnded(j.Grant.App, j.Grant.Level, j.Grant.Key, m.Outcome != sched.Done)
+			g.applications.TaskEnded(j.Grant.App, j.Grant.Level, j.Grant.Key, m.Outcome != sched.Done)
 		}
 	case sched.JobEnded:
 		g.ended = append(g.ended, j.ID)
@@ -116,7 +111,7 @@ func (g *grants) persist(j *jobs.Job, m *sched.Message) {
 // up later.
 func (g *grants) removeEnded() {
 	for _, id := range g.ended {
-		g.jobs.Remove(id)
+		g.owner.jobs.Remove(id)
 		g.over = append(g.over, overUse{id, time.Now()})
 	}
 	g.ended = g.ended[:0]
@@ -133,5 +128,5 @@ func (g *grants) reported(it *wire.Item) {
 		return
 	}
 	u.counted[id] = true
-	g.used(u.app, u.owner, u.class, usage.Occupied(it), it.Msg.Outcome == sched.Done)
+	g.applications.Used(u.app, u.owner, u.class, usage.Occupied(it), it.Msg.Outcome == sched.Done)
 }

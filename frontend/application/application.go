@@ -21,7 +21,7 @@ type application struct {
 	filesReady   bool                           // its files have arrived
 	arrivals     int                            // how often filesReady became true by a file that arrived
 	incoming     map[string]*filestore.Incoming // by SHA-256: what receives its files
-	used         usage
+	used         useByOwner
 	over         time.Time // when it was removed, as the next tick saw it
 	endedItself  bool      // its own process ended it
 	ended        string    // why it has ended, "" while it has not
@@ -34,7 +34,7 @@ type application struct {
 
 func newApplication(r *api.Application, now time.Time, e *effects) *application {
 	return &application{
-		Application: *r, used: usage{}, began: now, lastContact: now, incoming: map[string]*filestore.Incoming{}, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
+		Application: *r, used: useByOwner{}, began: now, lastContact: now, incoming: map[string]*filestore.Incoming{}, executors: executors{byID: map[string]*executor{}, next: 1}, orders: newOrders(e),
 		jobs: grantJobs{app: r.ID, user: r.User, owner: r.Owner, submitter: r.Submitter, began: now, levels: map[string]*level{}, effects: e}, updates: newUpdates(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/usage"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/filestore"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -41,8 +42,7 @@ type Config struct {
 	Files        *filestore.Store
 	Jobs         Jobs
 	Memberships  []wire.MembershipSource // of all masters
-	// Ended receives what an application used that is not served here any more; nil: nobody does. It must not wait.
-	Ended func(*api.JobUsage)
+	History      *usage.Keeper           // receives what an application used that is not served here any more; nil: none does
 	// Dial returns a client of a node monitor and what closes it.
 	Dial   func(name, address string) (Node, func(), error)
 	Logger *slog.Logger
@@ -160,7 +160,5 @@ func (s *Service) TaskEnded(app, level, key string, missed bool) {
 
 // ended passes on what an application used.
 func (s *Service) ended(u *api.JobUsage) {
-	if s.cfg.Ended != nil {
-		s.cfg.Ended(u)
-	}
+	s.cfg.History.Add(u)
 }

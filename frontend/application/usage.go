@@ -10,9 +10,9 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// usage is what an application has used of the cluster since it registered here, by owner: its levels
+// useByOwner is what an application has used of the cluster since it registered here, by owner: its levels
 // may have owners of their own.
-type usage map[string]*ownerUsage
+type useByOwner map[string]*ownerUsage
 
 type ownerUsage struct {
 	slot         [sched.NumClasses]time.Duration // for which it had slots
@@ -20,7 +20,7 @@ type ownerUsage struct {
 }
 
 // add counts the end of a grant, or of a slot that an executor held.
-func (u usage) add(owner string, class sched.Class, slot time.Duration, done bool) {
+func (u useByOwner) add(owner string, class sched.Class, slot time.Duration, done bool) {
 	o := u[owner]
 	if o == nil {
 		o = &ownerUsage{}

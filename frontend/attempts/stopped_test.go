@@ -55,7 +55,10 @@ func TestStoppedTasks(t *testing.T) {
 // TestStoppedTaskOfAFormerProcess: a task of a cancelled job whose end is reported only to a later
 // process of the frontend is known to have been stopped, and where.
 func TestStoppedTaskOfAFormerProcess(t *testing.T) {
-	_, _, e, _ := cancelled()
+	before, _, e, _ := cancelled()
+	if before.Get(e.Job) == nil {
+		t.Fatal("the job is not known")
+	}
 	all, table := observed(0)
 	all.RestoreEnded(e, time.Minute)
 	kept, ok := all.Unused(endReport(e.Job))

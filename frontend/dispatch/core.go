@@ -3,6 +3,7 @@ package dispatch
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
@@ -24,15 +25,19 @@ type Process struct {
 	Internal    string // where it serves other daemons
 	Scheduler   string // where it serves applications
 	Token       uint64 // of its leadership; 0: no other process has its name
+	Inbox       *link.Inbox
 }
 
 func newCore(o Options) *core {
 	c := &core{opts: o, addr: o.Addrs.Addr(o.Self)}
 	c.timers = runloop.NewTimers(o.Clock, func(_ sched.Addr, token uint64) {
-		o.Post(func() { c.Step(&sched.Message{Kind: sched.Timeout, Token: token}) })
+		c.post(func() { c.Step(&sched.Message{Kind: sched.Timeout, Token: token}) })
 	})
 	return c
 }
+
+// post runs do on the owner goroutine, unless the daemon has stopped.
+func (c *core) post(do func()) { _ = c.opts.Loop.PostUnbounded(do) }
 
 // Step steps into the core a message that no peer can send.
 func (c *core) Step(m *sched.Message) { c.stepFrom(sched.Addr{}, m) }
@@ -52,8 +57,8 @@ func (c *core) stepFrom(from sched.Addr, m *sched.Message) {
 // withheld steps the answers to messages that a peer's version does not know. It may be
 // called from anywhere.
 func (c *core) withheld(peer wire.Ref, items []wire.Item) {
-	c.opts.Post(func() {
-		answers := c.opts.Withheld(peer, items)
+	c.post(func() {
+		answers := c.opts.Unknown.Withheld(c.opts.Log, peer, items)
 		for i := range answers {
 			if from, ok := c.opts.Addrs.Find(answers[i].From); ok {
 				c.stepFrom(from, &answers[i].Msg)

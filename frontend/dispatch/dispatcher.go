@@ -7,13 +7,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
-	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -55,22 +55,13 @@ type Options struct {
 	Log      *slog.Logger
 	Metrics  *Metrics
 
-	// Withheld is called with messages of kinds that a peer's version does not know. It reports
-	// them, and returns the answers that the peer would have given.
-	Withheld func(peer wire.Ref, items []wire.Item) (answers []wire.Item)
+	Life    *daemon.Lifecycle     // of the frontend, and ready when the masters were announced to the core
+	Loop    *runloop.Loop[func()] // of the owner goroutine
+	Unknown *daemon.KindRefusals  // of messages that a peer's version does not know
+	Events  *events.Ring
 	// Closed, if set, returns why no daemon may be called now: this frontend does not lead.
 	Closed func() error
-	// Security, if set, returns how another daemon is called.
-	Security func(peer wire.Ref) client.Security
-
-	Jobs  Jobs
-	Post  func(do func()) // runs do on the owner goroutine; ignored once the daemon has stopped
-	Ready func()          // called when the masters were announced to the core
-	// Forgotten, if set, is called with a peer that left the membership so long ago that none
-	// of its messages is in transit any more.
-	Forgotten func(peer wire.Ref)
-	// Publish is called when a master is reached, replaced or lost.
-	Publish func(api.Event)
+	Jobs   Jobs
 }
 
 // Dispatcher is the distributor core with its links. Unless documented otherwise, its
@@ -88,15 +79,6 @@ type Dispatcher struct {
 
 // New returns a dispatcher without links: messages of its core are dropped.
 func New(o Options) (*Dispatcher, error) {
-	if o.Security == nil {
-		o.Security = func(wire.Ref) client.Security { return client.Security{} }
-	}
-	if o.Forgotten == nil {
-		o.Forgotten = func(wire.Ref) {}
-	}
-	if o.Publish == nil {
-		o.Publish = func(api.Event) {}
-	}
 	c := newCore(o)
 	d := &Dispatcher{core: c, reservations: newReservations(c), peers: newPeers(c)}
 	d.masters = &masters{core: c, peers: d.peers}
@@ -132,7 +114,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	if d.opts.Policy.SingleMaster() {
 		all.Go(func() { d.follower.Run(ctx) })
 	}
-	announce := time.AfterFunc(mastersWait, func() { d.opts.Post(d.masters.announce) })
+	announce := time.AfterFunc(mastersWait, func() { d.post(d.masters.announce) })
 	<-ctx.Done()
 	announce.Stop()
 	all.Wait()

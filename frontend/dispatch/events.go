@@ -22,13 +22,13 @@ func (s *masters) publishReached(m *master) {
 		e.Message = fmt.Sprintf("group %d has another master than before, at %s, epoch %d: it was started again, or a standby leads", m.group, m.peer.Address(), m.epoch)
 	}
 	m.told, m.lost = m.incarnation, false
-	s.opts.Publish(e)
+	s.opts.Events.Publish(e)
 }
 
 // publishLost publishes that a group is without a master.
 func (s *masters) publishLost(m *master) {
 	m.lost = true
-	s.opts.Publish(api.Event{
+	s.opts.Events.Publish(api.Event{
 		Type: api.EventGroupLost, Severity: api.SeverityError, Group: new(m.group),
 		Message: fmt.Sprintf("group %d has had no master for %v: its tasks are distributed again, except those that its nodes go on reporting", m.group, s.opts.MasterLost),
 	})

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -16,8 +15,7 @@ import (
 func TestSendersThatLeftAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newApplying(t)
-		inbox := link.NewInbox(frontendRef("f"), 1)
-		e.opts.Forgotten = inbox.Forget
+		inbox := e.process.Inbox
 		const stay = time.Minute
 		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: those present, and those that left
 		for i := range 100 {

@@ -16,7 +16,7 @@ import (
 // connect creates the connections to the masters; the first call dials.
 func (s *masters) connect() error {
 	for g, address := range s.opts.Masters {
-		peer, err := leaders.New(address, client.Options{Name: fmt.Sprintf("master of group %d", g), MaxConns: 8, BackoffMax: 200 * time.Millisecond, Closed: s.opts.Closed, Security: s.opts.Security(addrmap.MasterRef(g))}, s.opts.Codec)
+		peer, err := leaders.New(address, client.Options{Name: fmt.Sprintf("master of group %d", g), MaxConns: 8, BackoffMax: 200 * time.Millisecond, Closed: s.opts.Closed, Security: s.opts.Life.To(addrmap.MasterRef(g))}, s.opts.Codec)
 		if err != nil {
 			return fmt.Errorf("masters: the address %q of group %d: %w", address, g, err)
 		}
@@ -40,7 +40,7 @@ func (s *masters) openLinks() error {
 			},
 			OnUnknown: func(items []wire.Item) { s.withheld(addrmap.MasterRef(m.group), items) },
 			OnRefused: func(n int, why error) {
-				s.opts.Post(func() { s.refusedBy(m, n, why) })
+				s.post(func() { s.refusedBy(m, n, why) })
 			},
 		})
 		if err != nil {

@@ -149,7 +149,7 @@ func (s *masters) sendHello(ctx context.Context, m *master, seen *protocol.Epoch
 		m.departed.accepted(&reply)
 	}
 	m.reach.answered(reply.Version, err)
-	s.opts.Post(func() { s.helloAnswered(m, reply, err) })
+	s.post(func() { s.helloAnswered(m, reply, err) })
 	return err
 }
 
@@ -269,7 +269,7 @@ func (s *masters) readyIfAccepted() {
 	refused := slices.ContainsFunc(s.list, func(m *master) bool { return m.refused })
 	accepted := slices.ContainsFunc(s.list, func(m *master) bool { return m.incarnation != 0 })
 	if s.known && (accepted || !refused) {
-		s.opts.Ready()
+		s.opts.Life.MarkReady()
 	}
 }
 

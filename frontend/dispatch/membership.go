@@ -26,7 +26,7 @@ func (d *Dispatcher) newFollower() *membership.Follower {
 // applyAndWait makes the owner goroutine apply a membership, and waits until it has.
 func (d *Dispatcher) applyAndWait(ctx context.Context, m *wire.Membership) bool {
 	done := make(chan struct{})
-	d.opts.Post(func() { d.applyMembership(*m); close(done) })
+	d.post(func() { d.applyMembership(*m); close(done) })
 	select {
 	case <-done:
 	case <-ctx.Done():
@@ -48,7 +48,7 @@ func (d *Dispatcher) applyMembership(m wire.Membership) {
 // not run meanwhile, they have that time again.
 func (d *Dispatcher) awaitRegistrations() {
 	time.AfterFunc(registerWithin, func() {
-		d.opts.Post(func() {
+		d.post(func() {
 			d.applyMembership(d.peers.membership)
 			if _, some := d.peers.sessions.Next(); some {
 				d.awaitRegistrations()

@@ -9,7 +9,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pigeon-sched/pigeon/frontend/events"
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
+	"github.com/pigeon-sched/pigeon/internal/daemon"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/policy/sparrow"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -38,12 +41,12 @@ func newApplying(t fataler) *applying {
 	d, err := New(Options{
 		Self: frontendRef("f"), Policy: sparrow.Policy(sparrow.Defaults()), Core: e, Masters: []string{"127.0.0.1:1"}, MasterLost: time.Minute,
 		Addrs: names, Clock: clock, Codec: wire.NewCodec(names, clock.Now), Log: slog.New(slog.DiscardHandler),
-		Post: func(func()) {}, Ready: func() {},
+		Life: daemon.New("frontend", slog.New(slog.DiscardHandler)), Loop: runloop.New(1, func([]func()) {}), Events: events.New(events.Options{Limit: 10, Bytes: 1 << 20}),
 	})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	d.process.Incarnation = 1
+	d.process.Incarnation, d.process.Inbox = 1, link.NewInbox(frontendRef("f"), 1)
 	d.peers.openLinks()
 	e.Dispatcher = d
 	return e

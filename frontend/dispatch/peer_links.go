@@ -21,7 +21,7 @@ func (p *peers) refusedBy(peer wire.Ref, messages int, why error) {
 	p.links.Reset(peer)
 	p.stepMembers()
 	time.AfterFunc(excludedFor, func() {
-		p.opts.Post(func() { // a stopped daemon has no peers
+		p.post(func() { // a stopped daemon has no peers
 			n.excluded = false
 			p.stepMembers()
 		})
@@ -32,13 +32,13 @@ func (p *peers) refusedBy(peer wire.Ref, messages int, why error) {
 // it is first used.
 func (p *peers) openLinks() {
 	p.links = linkset.New(linkset.Options{
-		Self: p.opts.Self, Address: p.process.Internal, Incarnation: p.process.Incarnation, Codec: p.opts.Codec, Log: p.opts.Log, Probe: -1, Closed: p.opts.Closed, Security: p.opts.Security,
+		Self: p.opts.Self, Address: p.process.Internal, Incarnation: p.process.Incarnation, Codec: p.opts.Codec, Log: p.opts.Log, Probe: -1, Closed: p.opts.Closed, Security: p.opts.Life.To,
 		OnState: func(peer wire.Ref, s link.State) {
 			p.opts.Log.Info("link to a peer", "peer", peer.String(), "state", s.String())
 		},
 		OnUnknown: p.withheld,
 		OnRefused: func(peer wire.Ref, n int, why error) {
-			p.opts.Post(func() { p.refusedBy(peer, n, why) })
+			p.post(func() { p.refusedBy(peer, n, why) })
 		},
 	})
 }

@@ -73,7 +73,7 @@ func (p *peers) apply(m wire.Membership) (newMaster bool) {
 	p.addNodes()
 	p.stepMembers()
 	for _, peer := range p.links.Forget(linkset.ForgetAfter, time.Now()) {
-		p.opts.Forgotten(peer)
+		p.process.Inbox.Forget(peer)
 	}
 	return newMaster
 }

@@ -110,7 +110,7 @@ func (r *reservations) schedule() {
 		return
 	}
 	r.scheduled = true
-	time.AfterFunc(r.opts.ReprobeAfter/3, func() { r.opts.Post(r.reprobeOverdue) })
+	time.AfterFunc(r.opts.ReprobeAfter/3, func() { r.post(r.reprobeOverdue) })
 }
 
 // reprobeOverdue probes again for the stale jobs whose tasks no worker has requested for a

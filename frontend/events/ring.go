@@ -5,18 +5,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
 // Options of a Ring.
 type Options struct {
-	Frontend string // its name
-	Limit    int    // events kept at most
-	Bytes    int64  // of memory that they take, at most
-	Readers  int    // calls that may wait at a time
-	// Published, if set, is called for each event with its type. It must not wait.
-	Published func(eventType string)
-	Now       func() time.Time // time.Now unless set
+	Frontend string                        // its name
+	Limit    int                           // events kept at most
+	Bytes    int64                         // of memory that they take, at most
+	Readers  int                           // calls that may wait at a time
+	Counts   map[string]prometheus.Counter // of the events, by type; of a type without one nothing is counted
+	Now      func() time.Time              // time.Now unless set
 }
 
 // Ring keeps the newest events. It may be used from anywhere. Make one with New.
@@ -39,9 +40,6 @@ func New(o Options) *Ring {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Published == nil {
-		o.Published = func(string) {}
-	}
 	return &Ring{opts: o, users: map[string]int{}, epoch: uint64(max(o.Now().UnixMicro(), 1)), first: 1, next: 1} //nolint:gosec // above zero
 }
 
@@ -62,7 +60,9 @@ func (r *Ring) Publish(e api.Event) {
 		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") // the cut may be within a character
 	}
 	e.Epoch, e.Frontend = r.epoch, r.opts.Frontend
-	r.opts.Published(e.Type)
+	if n := r.opts.Counts[e.Type]; n != nil {
+		n.Inc()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.Index, e.Time = r.next, api.EventTime(r.opts.Now())

@@ -35,8 +35,7 @@ type Options struct {
 	Refill func(most int, add func(*api.JobUsage)) error
 }
 
-// Keeper keeps the jobs of a frontend. Add and AddLost are called by one goroutine, History by
-// any.
+// Keeper keeps the jobs of a frontend. Run is of one goroutine; the rest may be called by any.
 type Keeper struct {
 	opts     Options
 	queue    chan entry
