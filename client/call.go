@@ -23,7 +23,7 @@ const (
 type call struct {
 	about   string        // the job, "" for none
 	first   *Frontend     // where it begins
-	retry   time.Duration // for how long it is repeated
+	retry   time.Duration // how long it is repeated
 	extra   time.Duration // how long a frontend may wait before it answers
 	answers []api.Problem // refusals that answer it
 	allowed func(ctx context.Context, f *Frontend) (bool, error)

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// ShortRetry bounds for how long a call is repeated on which nothing depends: a query, or
+// ShortRetry bounds how long a call on which nothing depends is repeated: a query, or
 // any call before a frontend has answered for the first time.
 const ShortRetry = 5 * time.Second
 
@@ -27,7 +27,7 @@ const maxFrontends = 64
 type Options struct {
 	Addresses []string      // host:port of the frontends, at least one
 	Timeout   time.Duration // of one answer
-	// Retry is for how long a call about an unfinished job is repeated while no frontend
+	// Retry is how long a call about an unfinished job is repeated while no frontend
 	// answers it; 0: it is made once at each.
 	Retry time.Duration
 	// Say is called with a line when the client waits, and when it continues; nil: neither is
@@ -121,7 +121,7 @@ func (c *Client) heard() {
 	c.reached = true
 }
 
-// patience returns for how long a call that would be repeated for d is repeated.
+// patience returns how long a call that would be repeated for d is repeated.
 func (c *Client) patience(d time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,7 +3,7 @@
 //
 // A [Client] is the connection to the frontends of one cluster, which
 // outlives each of them. A call whose frontend dies or does not answer is repeated at the
-// same frontend, which may restart, and at the others, one of which may have taken its name
+// same frontend, which may restart, and at the others, since one may have taken its name
 // over, until a deadline.
 //
 // A job belongs to the frontend that accepted it, known by its name and not by its address:

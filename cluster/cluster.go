@@ -120,7 +120,7 @@ type Place struct {
 // nil for a cluster of processes, whose nodes take free ports.
 func (c *Cluster) Backends() []Place { return c.body.backends() }
 
-// NATS returns the URL of the cluster's NATS server, without the secret by which it admits the
+// NATS returns the URL of the cluster's NATS server, without the secret that admits the
 // cluster's daemons; "" without one.
 func (c *Cluster) NATS() string { return strings.ReplaceAll(notice.Redact(c.places.nats), "***@", "") }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
-// Register lets this program start clusters of processes, each of which is this program
+// Register lets this program start clusters of processes; each process is this program
 // again with a role as its verb. Call it first in main or TestMain, when the program runs
 // the daemon of each role; without it such a cluster is refused.
 func Register() {

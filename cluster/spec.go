@@ -126,7 +126,7 @@ type Spec struct {
 	Env []string
 	// StartTimeout bounds the start; default 60 s, and 0.5 s for each process: a busy machine takes long.
 	StartTimeout time.Duration
-	// RestartGrace is for how long attempts outlive their node monitor when it is killed or
+	// RestartGrace is how long attempts outlive their node monitor when it is killed or
 	// hands over (Cluster.HandOver): 0, not at all. A Command decides for itself.
 	RestartGrace time.Duration
 	// StartGuard starts the guard of programs with the cluster, and not with its first program.

@@ -101,7 +101,7 @@ func (s *Spec) natsProcesses() int {
 	return s.NATSServers
 }
 
-// admission returns the arguments by which NATS server i knows its clients, and what begins its URL: with
+// admission returns the arguments that tell NATS server i its clients, and what begins its URL: with
 // TLS by their certificates, else by a secret, which stands in a file that only this user can read.
 func (s *Spec) admission(p *places) (admit func(i int) []string, before string, err error) {
 	switch {

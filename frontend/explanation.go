@@ -111,7 +111,7 @@ func (srv *schedulerService) explainBackends(ctx context.Context, app string) *a
 	return e
 }
 
-// listed joins names, of which it shows the first few.
+// listed joins the first few names.
 func listed(names []string) string {
 	const most = 5
 	if len(names) > most {

@@ -68,7 +68,7 @@ func (srv *schedulerService) running(ctx context.Context, s *jobSummary) []wire.
 	return views
 }
 
-// started sets the state of an unfinished job of which a task runs or has ended.
+// started sets the state of an unfinished job with a task that runs or has ended.
 func (s *jobSummary) started() {
 	if s.status.Running > 0 || s.status.Completed+s.status.Failed > 0 {
 		s.status.State = api.StateRunning

@@ -50,6 +50,6 @@ func ownerFor(s ownerClaim, p identity.Principal, users owners.Users) (string, e
 	return "", mayNotName(p, owner, own)
 }
 
-// appOf returns the name by which this cluster knows an application of the published protocols
+// appOf returns this cluster's name of an application of the published protocols
 // whose process the principal runs.
 func appOf(p identity.Principal, app string) string { return api.ScopedApp(access.AppScope(p), app) }

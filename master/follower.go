@@ -50,7 +50,7 @@ type following struct {
 	read   sched.Time // when the membership was read last, 0 before
 	last   wire.Membership
 	before wire.Membership // of the leader before, while that of the last may be incomplete
-	until  sched.Time      // for how long before counts
+	until  sched.Time      // how long before counts
 }
 
 // settling is how long the membership of a new leader may miss daemons that the one before had.

@@ -56,7 +56,7 @@ func TestLeadershipInJetStream(t *testing.T) {
 }
 
 // A permanent refusal of JetStream ends the master with the reason; it does not wait as
-// a standby for ever.
+// a standby forever.
 func TestRefusedLeadership(t *testing.T) {
 	url := natsservertest.Start(t, 1).URL()
 	daemontest.Run(t, jetStreamMaster(t, url, func(c *master.Config) { c.ClusterID = "one" }))

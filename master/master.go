@@ -43,7 +43,7 @@ type Master struct {
 	loop        *runloop.Loop[func()]
 	owner       *owner
 	epoch       atomic.Uint64 // the owner goroutine's, for the batches it sends
-	forgetAfter time.Duration // for how long peers must be gone
+	forgetAfter time.Duration // how long peers must be gone
 	standing    standing
 	natsFaults  jetstore.KnownFaults // written by watchNATS, read by calls
 	following   *following           // of a standby

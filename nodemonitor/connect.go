@@ -54,7 +54,7 @@ func (n *NodeMonitor) connectMaster() error {
 	return nil
 }
 
-// toFrontends returns how frontends are called, of which nodes know addresses.
+// toFrontends returns how frontends are called; nodes know their addresses.
 func (n *NodeMonitor) toFrontends() client.Security {
 	return n.life.Credentials().To(identities.Frontend, "")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// drainFile is the file in the node's work folder by which a drain outlives the process.
+// drainFile is the file in the node's work folder with which a drain outlives the process.
 const drainFile = "drain.json"
 
 // drain is the drain of a node, as the file has it. The deadline is compared with the clock of

@@ -5,7 +5,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 // formerMaster holds back what a master sends, from the moment at which this node describes
 // its slots to a master that may be another one until that one has answered: a task that the
 // former one launches in between would be missing from the description, and would be launched
-// a second time. It is used where a group has several masters, two of which may for a moment
+// a second time. It is used where a group has several masters, since two of them may for a moment
 // believe that they lead, and belongs to the owner goroutine.
 type formerMaster struct {
 	several bool

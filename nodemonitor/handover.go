@@ -51,7 +51,7 @@ type handedResult struct {
 	Result   results.Result
 }
 
-// sinceBoot returns the machine's life and for how long it has lasted, suspensions included.
+// sinceBoot returns the machine's life and how long it has lasted, suspensions included.
 func sinceBoot() (boot string, now time.Duration, err error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -64,7 +64,7 @@ func sinceBoot() (boot string, now time.Duration, err error) {
 	return strings.TrimSpace(string(id)), time.Duration(t.Nano()), nil
 }
 
-// readHandover returns what the former process has left, and for how long it has been there;
+// readHandover returns what the former process has left, and how long it has been there;
 // nil when there is nothing, or it is too old.
 func readHandover(folder string, grace time.Duration, log *slog.Logger) (*handover, time.Duration) {
 	ignored := func(err error) (*handover, time.Duration) {

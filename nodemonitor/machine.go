@@ -37,7 +37,7 @@ func totalMemory(info string) int64 {
 	return 0
 }
 
-// host returns the name by which applications address the machine.
+// host returns the machine's name for applications.
 func (c Config) host(address string) string {
 	if c.Host != "" {
 		return c.Host

@@ -40,7 +40,7 @@ const (
 // four attempts of one task have failed, of whatever cause.
 var sparkSettings = []string{"spark.task.maxFailures=1000", "spark.stage.maxConsecutiveAttempts=1000"}
 
-// mostApplications bounds the Spark applications, each of which has several executors.
+// mostApplications bounds the Spark applications; each has several executors.
 const mostApplications = 8
 
 // Check refuses a number of applications that cannot work.
@@ -131,7 +131,7 @@ func (o *Applications) Start(ctx context.Context, m ApplicationOptions) (*Runnin
 	}
 }
 
-// driverAddress returns the settings by which executors find drivers: on host 0 of the network, which
+// driverAddress returns the settings that let executors find drivers: on host 0 of the network, which
 // no fault cuts off from the others.
 func (w *world) driverAddress() []string {
 	if !network.Entered() {

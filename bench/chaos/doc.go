@@ -23,7 +23,7 @@
 // With Options.Standbys the cluster has three NATS servers with JetStream and a standby of
 // each master and frontend, and these happen as well: the machine of any daemon never returns
 // and its disk is gone, one or two of the NATS servers are lost, a master that leads is
-// paused beyond its leadership or cut off with half of its nodes, the clock by which it judges
+// paused beyond its leadership or cut off with half of its nodes, the clock that judges
 // its leadership runs at half its speed (in a program of tools/wallshift.sh), and every
 // daemon is restarted in order.
 //
@@ -47,5 +47,5 @@
 //
 // The faults, their victims and times, and the jobs follow from the seed; how processes
 // meet them does not. A run that fails keeps its folder and names the command that runs the
-// same programme again, up to the fault by which the contradiction had appeared.
+// same programme again, up to the fault after which the contradiction had appeared.
 package chaos

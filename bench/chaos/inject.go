@@ -27,7 +27,7 @@ type injector struct {
 	fleet fleet
 	hosts *hosts // nil: no separate network
 	disk  *disk  // of one frontend's journal; nil: no separate one
-	walls string // folder of the files by which wall clocks are moved
+	walls string // folder of the files that move wall clocks
 	began int64
 	log   func(string)
 

@@ -19,7 +19,7 @@ type kind struct {
 	standbys bool // only a cluster with standbys survives it
 	shifts   bool // it needs daemons whose clocks can be moved (tools/wallshift.sh)
 	alone    bool // its victim has no other fault of such a kind meanwhile
-	// of draws the victim, of which node is the proposed one; nil: any daemon.
+	// of draws the victim; node is the suggested node. Nil: any daemon.
 	of func(node int, draw *rand.Rand) victim
 	// lasts returns how long it lasts, from a share drawn from 0 to 1; nil: shorter or longer
 	// than the silence after which a node counts as lost.
@@ -131,7 +131,7 @@ func between(least, over float64) func(bool, float64) time.Duration {
 
 func rollingRestart(bool, float64) time.Duration { return rollingLasts }
 
-// asPlanned carries out a fault of which nothing differs from the plan.
+// asPlanned carries out a fault exactly as planned.
 func asPlanned(carryOut func(*injector, context.Context, planned) error) injection {
 	return func(in *injector, ctx context.Context, p planned, _ *history.Fault) error {
 		return carryOut(in, ctx, p)

@@ -32,7 +32,7 @@ type Clients struct {
 	jobs []history.Job
 }
 
-// NewClients returns clients of frontends, of which those after the first names are standbys: number
+// NewClients returns clients of frontends; those after the first names are standbys: number
 // names+i is that of i. program is that of tasks; its folder is among its arguments.
 func NewClients(addresses []string, names int, program []string) (*Clients, error) {
 	c := &Clients{program: program, names: names}

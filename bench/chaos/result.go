@@ -44,7 +44,7 @@ type Result struct {
 	SparkCompleted int `json:"spark_completed"` // of these jobs
 
 	Recovery []Recovery        `json:"recovery"` // times by kind
-	Stall    float64           `json:"stall"`    // longest seconds by which this program was late itself after healing
+	Stall    float64           `json:"stall"`    // the longest that this program itself was late after healing, seconds
 	Packets  network.Counts    `json:"packets"`  // what the switch between the hosts did
 	Findings []history.Finding `json:"findings"` // contradictions
 	Dir      string            `json:"dir"`      // what is kept of a failed run

@@ -108,7 +108,7 @@ type world struct {
 	o         *Options
 	fleet     fleet
 	histories string // folder of what tasks write
-	walls     string // folder by which wall clocks are moved
+	walls     string // folder of the files that move wall clocks
 	suspends  bool
 	binds     bool
 	hosts     *hosts

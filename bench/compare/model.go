@@ -49,7 +49,7 @@ type ModelPoint struct {
 // ModelSimulated is a point as the simulator measures it.
 type ModelSimulated struct {
 	Unqueued    measure.Number `json:"unqueued"`      // share of jobs that no queueing delayed
-	NoTaskWaits measure.Number `json:"no_task_waits"` // share of jobs of which no task waited
+	NoTaskWaits measure.Number `json:"no_task_waits"` // share of jobs without a task that waited
 	Queueing    measure.Number `json:"queueing"`      // seconds, without the time of messages
 	Workers     int            `json:"workers"`       // of the cluster
 	Jobs        int            `json:"jobs"`          // that were counted: the first fifth finds an emptier cluster
@@ -137,7 +137,7 @@ func (m *Model) computed() (points []ModelPoint) {
 // simulate runs one point. A job counts as served without queueing when it took
 // no longer than its longest task and its messages.
 func (m *Model) simulate(ctx context.Context, p *ModelPoint) (*ModelSimulated, error) {
-	// The messages before a task starts, all of which another one follows: its
+	// The messages before a task starts; another one follows each: its
 	// report. Pigeon: tasks, launch. Sparrow: probe, request, task.
 	before, groups := 2, []int{m.Workers}
 	if p.Group == 0 {

@@ -197,7 +197,7 @@ func (w *world) pauseOfLaunches(ctx context.Context, r cluster.Role, i int, k ki
 // pauseOf returns the pause of launches that a failure has caused, from events that were read at
 // the given time.
 func (k *kind) pauseOf(events []history.Event, at, read int64) (time.Duration, error) {
-	if k.until != nextLaunch { // launches may go on: what counts is for how long they did not, also when the daemon returns
+	if k.until != nextLaunch { // launches may go on: what counts is how long they did not, also when the daemon returns
 		p, err := pauseAfter(events, at, read, time.Hour)
 		return p.length, err
 	}

@@ -26,7 +26,7 @@ type Run struct {
 	Frontends int
 	Workers   map[int]int
 	Nodes     []string
-	// Stall is the longest time by which the program that injected the faults was late
+	// Stall is the longest time that the program that injected the faults was late
 	// itself after Healed. The bounds in time are longer by it.
 	Stall time.Duration
 
@@ -100,7 +100,7 @@ const (
 	NATSLost    = "nats-lost"    // SIGKILL to one of three NATS servers, or two with Peer, started again at the end
 	LeaderPause = "leader-pause" // SIGSTOP of the master that leads beyond its leadership, SIGCONT at the end
 	LeaderCut   = "leader-cut"   // between the master that leads with half of its nodes and all other daemons
-	LeaderClock = "leader-clock" // the clock by which the master that leads judges its leadership runs at half its speed
+	LeaderClock = "leader-clock" // the leading master's clock for its leadership runs at half its speed
 	Rolling     = "rolling"      // every daemon is stopped in order and started again, one after another
 )
 

@@ -89,7 +89,7 @@ func (r *replay) request(i int) *api.Request {
 	case !job.Undeclared:
 		q.Class, q.Estimate, q.EstimateSet = job.DeclaredClass().String(), time.Duration(job.Estimate), job.Estimate > 0
 	case q.Name == "":
-		// Without a name all jobs would be one work, sleep, of which frontends learn one class.
+		// Without a name all jobs would be one work, sleep, and frontends would learn one class of it.
 		q.Name = "replayed job " + q.Key
 	}
 	for k, d := range job.Durations {

@@ -13,7 +13,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/childproc"
 )
 
-// database starts the database of a job queue in a place, and returns the socket by which the
+// database starts the database of a job queue in a place, and returns the socket on which the
 // queue reaches it.
 type database func(ctx context.Context, p *place) (socket string, about Description, err error)
 

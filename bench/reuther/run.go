@@ -148,7 +148,7 @@ func (m *measurement) one(ctx context.Context, i, s int, programs [][]string) er
 	return nil
 }
 
-// quiet is for how long the machine is looked at before a set, while all peers are idle.
+// quiet is how long the machine is watched before a set, while all peers are idle.
 const quiet = 300 * time.Millisecond
 
 // foreignShare returns which part of the processors is busy now, 0 to 1; 0 where the system

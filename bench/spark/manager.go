@@ -89,7 +89,7 @@ func (p *place) standalone(ctx context.Context, m Machine) (*manager, error) {
 		}
 		return nil
 	}
-	// start returns the part of the daemon's log by which the pattern recognizes that it is ready.
+	// start returns the part of the daemon's log that shows it ready.
 	start := func(name string, ready *regexp.Regexp, words ...string) (string, error) {
 		name = filepath.Base(dir) + "-" + name
 		d, err := p.processes.Start(childproc.Command{Name: name, Argv: append([]string{class}, words...), Env: p.env, Log: p.log(name)})

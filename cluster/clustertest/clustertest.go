@@ -1,7 +1,7 @@
 // Package clustertest lets a test binary be the daemons of a cluster of
 // processes, and the guard of exec tasks: both start the running program again,
 // and that is the test. Without it such a test is refused: it would start
-// itself for ever.
+// itself forever.
 package clustertest
 
 import (

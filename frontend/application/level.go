@@ -93,7 +93,7 @@ func (l *level) balance() (missing int64, cuts []withdrawal) {
 }
 
 // withdraw withdraws the given number of waiting tasks of job i. A job of another class
-// than the level's, or of which no task would remain, is withdrawn whole.
+// than the level's, or that would keep no task, is withdrawn whole.
 func (l *level) withdraw(i int, tasks int64) withdrawal {
 	j := l.jobs[i]
 	l.offered -= tasks

@@ -130,7 +130,7 @@ func (e *executors) newestOn(serves func(node string) bool) (newest *executor) {
 // fill its slots, by grants. Without grants each holds slots of its own.
 func (a *application) mostOn(n *node) int {
 	switch {
-	case !a.Grants, a.Template.Slots > 0 && n.slots == 0: // of which a master of an earlier version says nothing
+	case !a.Grants, a.Template.Slots > 0 && n.slots == 0: // unknown from a master of an earlier version
 		return api.MaxExecutors
 	case a.Template.Slots == 0:
 		return 1

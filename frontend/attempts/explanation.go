@@ -77,8 +77,7 @@ func (t *Table) stoppedTasks(a *attempts, most int) (tasks []api.TaskStatus) {
 	return tasks
 }
 
-// completed returns the tasks of a job that completed and of which it is known when they
-// ran, at most most of them.
+// completed returns the completed tasks of a job whose times are known, at most most of them.
 func (t *Table) completed(a *attempts, most int) (tasks []api.TaskStatus) {
 	a.timed(most, func(task int, _ *attempt) {
 		tasks = append(tasks, t.taskStatus(a, task, api.StateCompleted))

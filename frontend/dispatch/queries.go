@@ -80,7 +80,7 @@ func (q *queries) RunningTasks(ctx context.Context, jobs []sched.JobID) [][]int3
 	})
 }
 
-// RunningJobs returns the jobs of this frontend of which tasks run in groups whose masters
+// RunningJobs returns the jobs of this frontend with running tasks in groups whose masters
 // answer, by one question to each; nil when they cannot be known: more run in a group than an
 // answer may list, or a master is of an earlier version, which does not know the question.
 func (q *queries) RunningJobs(ctx context.Context) map[sched.JobID]struct{} {

@@ -45,7 +45,7 @@ type Job struct {
 // job is not journaled, because the application resends its levels after a failure.
 type Grant struct{ App, Level, Key string }
 
-// task is the state of a task: whether it has an accepted result, and of which attempt.
+// task is the state of a task: whether it has an accepted result, and the attempt that gave it.
 type task struct {
 	attempt int32 // that was accepted, or that counts now; 0: the job's first
 	ended   bool
@@ -124,7 +124,7 @@ func (j *Job) Difference(sub *journal.Submission) string {
 	}
 }
 
-// EndedDifference is Difference for a job that has ended, of which a fingerprint and the
+// EndedDifference is Difference for a job that has ended: only a fingerprint and the
 // last status are known.
 func EndedDifference(fingerprint string, known *api.Status, sub *journal.Submission) string {
 	r := &sub.Request

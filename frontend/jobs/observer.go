@@ -46,7 +46,7 @@ type Change struct {
 	Job    *Job
 	Now    sched.Time
 	Record *journal.Record // valid during the call
-	Report *wire.Item      // by which a task or an attempt ended; nil for none
+	Report *wire.Item      // that ended a task or an attempt; nil for none
 	Launch *sched.Message
 	At     wire.Ref // a slot, or a node
 	Former *journal.Ended

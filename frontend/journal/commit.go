@@ -10,7 +10,7 @@ import (
 // memtable: a batch larger than half of that takes a slower path.
 const batchBytes = 8 << 20
 
-// gatherFor is for how long after one batch the ends of tasks are gathered for the next, while
+// gatherFor is how long after one batch the ends of tasks are gathered for the next, while
 // their jobs go on and nothing else is to be written. On a disk that syncs in 0.1 ms, a batch for
 // each of a thousand ends a second costs more than all else that the frontend does for them. The
 // first end after a rest, and the last one of each job, are written at once.
@@ -77,7 +77,7 @@ func (c *committer) run() {
 	}
 }
 
-// writeWaiting writes what waits, and returns for how long ends of tasks may be gathered, 0 when
+// writeWaiting writes what waits, and returns how long ends of tasks may be gathered, 0 when
 // nothing waits. Those that are due are written in any case. A clock that was set back makes nobody
 // wait longer.
 func (c *committer) writeWaiting(due bool) time.Duration {

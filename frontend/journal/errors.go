@@ -101,7 +101,7 @@ func damagedFile(dir, file, what, unfinished string) *api.Error {
 			dir, dir, unfinished)}
 }
 
-// damagedCopyErr is for a replicated journal of which this host's copy is damaged.
+// damagedCopyErr is for a replicated journal whose copy on this host is damaged.
 func damagedCopyErr(dir string, err error) *api.Error {
 	what, _, _ := strings.Cut(err.Error(), "\n")
 	if e, ok := errors.AsType[*api.Error](err); ok {

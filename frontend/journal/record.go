@@ -121,7 +121,7 @@ type Ended struct {
 	Stopped     []StoppedTask // where tasks of a cancelled job were stopped; kept under keys of their own
 }
 
-// StoppedTask is a task of a cancelled job that was stopped: its attempt, where that ran, for how long,
+// StoppedTask is a task of a cancelled job that was stopped: its attempt, where and how long that ran,
 // and when it began, as in [Record].
 type StoppedTask struct {
 	Task, Attempt int32
@@ -132,7 +132,7 @@ type StoppedTask struct {
 
 // Usage is what a job has used so far.
 type Usage struct {
-	Slot  time.Duration // of the attempts whose results count: for how long they had a slot
+	Slot  time.Duration // how long the attempts whose results count had a slot
 	Lost  time.Duration // likewise of others that have ended, as far as their nodes reported them
 	Again int           // attempts that were followed by another one
 

@@ -136,7 +136,7 @@ func (t *Table) quota(path string, ofJob bool) (q owners.Quota, key string) {
 
 // Limit is a quota that a job would exceed.
 type Limit struct {
-	What  string // part of a sentence: which quota, of which owner, how much is used, its largest holders
+	What  string // part of a sentence: quota, owner, how much is used, its largest holders
 	Never bool   // the job alone exceeds it
 	Key   string // the setting
 }

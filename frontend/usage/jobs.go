@@ -88,7 +88,7 @@ func (u *counts) started(wait time.Duration) {
 	}
 }
 
-// Occupied returns for how long a reported attempt had its slot: not while it was suspended.
+// Occupied returns how long a reported attempt had its slot, without suspensions.
 func Occupied(report *wire.Item) time.Duration {
 	return max(report.Elapsed-max(report.Suspended, 0), 0)
 }
@@ -120,7 +120,7 @@ func (u *counts) retried(c *jobs.Change) {
 	}
 }
 
-// lost returns for how long a reported attempt had its slot in vain, 0 when that is counted.
+// lost returns how long a reported attempt had its slot in vain, 0 when that is counted.
 func (u *counts) lost(report *wire.Item) time.Duration {
 	if !u.add(vain{report.Msg.First, report.Msg.Attempt}) {
 		return 0

@@ -56,7 +56,7 @@ type entry struct {
 	late *late
 }
 
-// late is of an attempt that had a slot in vain: for how long, and how long its job had waited when
+// late is of an attempt that had a slot in vain: how long, and how long its job had waited when
 // it started.
 type late struct{ lost, wait time.Duration }
 

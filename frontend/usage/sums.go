@@ -54,7 +54,7 @@ type totals struct {
 	id    []byte // reused
 }
 
-// fields are the texts of a row by which a history is summed up.
+// fields are the texts of a row that may group a sum of the history.
 var fields = map[string]int{api.ByOwner: owner, api.ByClass: class, api.ByName: name, api.ByState: state}
 
 func (t *totals) add(r *row) error {
@@ -79,7 +79,7 @@ func (t *totals) add(r *row) error {
 	return nil
 }
 
-// keys returns the values of a row by which it is summed up.
+// keys returns the values of a row that group the sum.
 func (t *totals) keys(r *row) (keys []string) {
 	for _, key := range t.by {
 		if key == api.ByDay {

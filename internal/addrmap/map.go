@@ -1,5 +1,5 @@
-// Package addrmap maps the names by which daemons know each other (wire.Ref) to the
-// small numbers by which cores do (sched.Addr), and back.
+// Package addrmap maps the names that daemons use for each other (wire.Ref) to the
+// small numbers that cores use (sched.Addr), and back.
 package addrmap
 
 import (

@@ -10,7 +10,7 @@ import (
 // itself.
 const appScopeMark = "›"
 
-// ScopedApp returns the name by which daemons know an application of the published protocols:
+// ScopedApp returns the daemons' name of an application of the published protocols:
 // that of the user who runs it, and the name that it gives itself. So no user can receive the
 // messages of another's application, or run its tasks, by giving its own the same name. who
 // is "" for the daemons' own user, whose applications have their plain names.

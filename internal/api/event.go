@@ -105,7 +105,7 @@ type EventQuery struct {
 	Owner string        // and those below it
 	Node  string
 	Limit int           // of events in the answer; 0: EventPageMost
-	Wait  time.Duration // for how long an answer without events may be held back, EventWaitMost at most
+	Wait  time.Duration // how long an answer without events may be held back, EventWaitMost at most
 }
 
 // Bounds of one answer.

@@ -17,7 +17,7 @@ type JobUsage struct {
 	Failed      int     `json:"failed"`              // tasks that failed
 	Attempts    int     `json:"attempts"`            // attempts that have a number: the first of each task, and one for each time that a task was tried again
 	Again       int     `json:"again"`               // attempts that failed, were lost or were given back, and were followed by another one
-	SlotSeconds float64 `json:"slot_seconds"`        // of the attempts whose results count: for how long they had a slot
+	SlotSeconds float64 `json:"slot_seconds"`        // how long the attempts whose results count had a slot
 	LostSeconds float64 `json:"lost_slot_seconds"`   // of attempts whose results do not count: failed and tried again, given back, or ended with a cancelled job
 	Started     bool    `json:"started"`             // a task is known to have started; without one the waits are 0
 	Wait        float64 `json:"wait"`                // seconds from the submission to the start of the first task
@@ -76,7 +76,7 @@ type HistoryPage struct {
 	Problem  string  // why it keeps none, "" when it does
 }
 
-// The keys by which a history is summed up.
+// The keys that may group a sum of the history.
 const (
 	ByOwner = "owner"
 	ByClass = "class"
@@ -85,7 +85,7 @@ const (
 	ByState = "state"
 )
 
-// HistoryKeys returns the keys by which a history is summed up.
+// HistoryKeys returns the keys that may group a sum of the history.
 func HistoryKeys() []string { return []string{ByOwner, ByClass, ByDay, ByName, ByState} }
 
 // HistoryPageJobs bounds the jobs of a page, and HistorySums the sums of an answer.

@@ -75,7 +75,7 @@ type Request struct {
 	Retries     int           // of a task that fails by itself
 	Restartable bool          // BackendExec: a task may be stopped and run again from the beginning
 	NoSuspend   bool          // its tasks are never suspended for others
-	// MaxDisconnect is for how long a node may be cut off from its master before it stops
+	// MaxDisconnect is how long a node may be cut off from its master before it stops
 	// the job's tasks; only then are they started elsewhere. 0 sets no limit.
 	MaxDisconnect time.Duration
 	Limits        Limits       // of each task
@@ -170,7 +170,7 @@ type Explanation struct {
 	Groups []GroupShare `json:"groups"`          // what each group holds of the job
 	Tasks  []TaskStatus `json:"tasks,omitempty"` // tasks that run or ended, as far as their frontend keeps them
 
-	Completed []TaskStatus `json:"completed_tasks,omitempty"` // tasks that completed, the first 100 of which their frontend knows when they ran
+	Completed []TaskStatus `json:"completed_tasks,omitempty"` // tasks that completed: the first 100 whose times their frontend knows
 
 	Failed string `json:"failed_tasks,omitempty"` // numbers of the tasks that failed, such as 1,3,5-9, once the job has ended and as far as they are known
 
@@ -227,7 +227,7 @@ type Node struct {
 	Owners    []string `json:"owners,omitempty"`    // for whom tasks run there, each owner once, as of the node's last report
 
 	State        string  `json:"state"`             // up, draining, drained, unreachable, lost or stopped
-	StateSeconds float64 `json:"state_seconds"`     // for how long it has been in that state
+	StateSeconds float64 `json:"state_seconds"`     // how long it has been in that state
 	Reason       string  `json:"reason,omitempty"`  // why it is not up
 	Version      string  `json:"version,omitempty"` // of its node monitor's binary
 
@@ -251,7 +251,7 @@ type DaemonState struct {
 	Name         string  `json:"name"`                // its id; of a master, its group's number
 	Address      string  `json:"address"`             // host:port where it serves other daemons
 	State        string  `json:"state"`               // up, unreachable, lost or stopped
-	StateSeconds float64 `json:"state_seconds"`       // for how long it has been in that state
+	StateSeconds float64 `json:"state_seconds"`       // how long it has been in that state
 	Reason       string  `json:"reason,omitempty"`    // why it is not up
 	Version      string  `json:"version,omitempty"`   // of its binary
 	Scheduler    string  `json:"scheduler,omitempty"` // host:port where a frontend that is registered serves applications

@@ -39,7 +39,7 @@ type OwnerShare struct {
 	QueuedLong   int     `json:"queued_long"`   // its long tasks that wait
 	UsedShort    float64 `json:"used_short"`    // slot-seconds of short tasks, since its master knows it
 	UsedLong     float64 `json:"used_long"`     // slot-seconds of long tasks, as far as they are remembered
-	LeadShort    float64 `json:"lead_short"`    // slot-seconds by which it is ahead of the owner of its level that is served next
+	LeadShort    float64 `json:"lead_short"`    // how many slot-seconds it is ahead of the owner of its level that is served next
 	LeadLong     float64 `json:"lead_long"`     // the same of long tasks
 }
 

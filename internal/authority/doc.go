@@ -3,7 +3,7 @@
 //
 //	Init ──▶ authority ──Issue──▶ certificate ──Renew, before it expires──▶ certificate, same key
 //	                                  │
-//	                                  └──Revoke──▶ on the list of revoked certificates, for ever
+//	                                  └──Revoke──▶ on the list of revoked certificates, forever
 //
 // The folder, of mode 0700, holds:
 //

@@ -29,7 +29,7 @@ type Request struct {
 	// Hosts are names and IP addresses under which others reach it. Pigeon's own daemons check
 	// role and name instead; NATS clients and web browsers check these.
 	Hosts []string
-	// Lifetime is for how long it is valid; 0: DefaultLifetime, or as long as the authority if
+	// Lifetime is how long it is valid; 0: DefaultLifetime, or as long as the authority if
 	// that is less.
 	Lifetime time.Duration
 }

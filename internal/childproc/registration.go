@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/api"
 )
 
-// startedAs is the variable by which a process learns that its own program started it,
+// startedAs is the variable that tells a process that its own program started it,
 // and as what. A process that becomes what the verb says removes it; one that still has
 // it runs something else instead, and may start nothing more.
 const startedAs = "PIGEON_STARTED_AS"

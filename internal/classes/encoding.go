@@ -70,7 +70,7 @@ func (l *Learner) Load(saved []byte) error {
 
 var errShort = errors.New("it ends too early")
 
-// decode returns the saved works, of which the least recently used are forgotten if there
+// decode returns the saved works, without the least recently used ones if there
 // are more than most.
 func decode(b []byte, most int) (*works, error) {
 	r, err := unseal(b, header)

@@ -18,7 +18,7 @@ const (
 // Settings of a [Learner].
 type Settings struct {
 	Cutoff  sched.Time  // the longest estimate of a short job
-	Default sched.Class // of a job of which nothing is known
+	Default sched.Class // of an unknown job
 	// Declared means that jobs that declare nothing have the default class, whatever is
 	// known of their work.
 	Declared   bool
@@ -96,7 +96,7 @@ func (l *Learner) TaskEnded(now sched.Time, r *Run, ran sched.Time, succeeded, s
 	}
 }
 
-// JobEnded is called when the job has ended by itself. A job of which no task succeeded
+// JobEnded is called when the job has ended by itself. A job without a successful task
 // does not count, and neither does a job for which JobEnded is not called and fewer than
 // three tasks succeeded, such as a cancelled one.
 func (l *Learner) JobEnded(r *Run) {

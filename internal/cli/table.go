@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/text"
 )
 
-// Table is one of which nothing is printed that a terminal would obey.
+// Table prints nothing that a terminal would obey.
 type Table struct{ *text.Table }
 
 // NewTable returns a table for a terminal, its columns aligned to the left.

@@ -135,8 +135,8 @@ func certificates(file string) (all []*x509.Certificate, err error) {
 	return all, nil
 }
 
-// revocations returns the serial numbers on the lists of a PEM file, each of which one of the
-// authorities must have signed.
+// revocations returns the serial numbers on the lists of a PEM file; one of the authorities
+// must have signed each list.
 func revocations(file string, authorities []*x509.Certificate) (map[string]bool, error) {
 	der, err := blocks(file, "X509 CRL")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/identity"
 )
 
-// IdentifyTLS is [Credentials.Identify] for a connection of which only the state of TLS is known,
+// IdentifyTLS is [Credentials.Identify] for a connection known only by its state of TLS,
 // such as one to a NATS server. A caller without a certificate is unknown.
 func (c *Credentials) IdentifyTLS(s tls.ConnectionState) (identity.Principal, error) {
 	if c == nil || len(s.PeerCertificates) == 0 {

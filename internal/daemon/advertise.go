@@ -14,7 +14,7 @@ import (
 
 // Advertised returns the host:port that this daemon announces for one of its listeners: the host
 // of the setting advertise, else that of the listening address. Where the daemon listens on every
-// address of its host it is the address by which the host reaches the peers, or, if none is
+// address of its host it is the host's address towards the peers, or, if none is
 // found, the host's name. peers are host:port, with "/" between the standbys of one group; the
 // servers of the setting nats follow them. The unspecified address (0.0.0.0, ::) is never
 // announced.
@@ -72,7 +72,7 @@ func natsAddresses(servers string) (all []string) {
 // lookUpTime bounds how long a daemon that starts looks names of peers up.
 const lookUpTime = 2 * time.Second
 
-// hostTowards returns the address by which this host reaches the first peer that is on another
+// hostTowards returns this host's address towards the first peer that is on another
 // host or has an address there; the loopback address when all peers are on loopback; else the
 // name of this host. A connected UDP socket has the address of the route and sends nothing.
 func hostTowards(peers []string) string {

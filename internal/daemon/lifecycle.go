@@ -30,7 +30,7 @@ type Lifecycle struct {
 
 	credentials *credentials.Credentials // nil before Secure
 	audit       *audit.Log               // nil without one
-	hosts       []string                 // names by which the pages are reached
+	hosts       []string                 // names of the pages' addresses
 
 	claimed  atomic.Bool // Run or Close was called
 	ready    chan struct{}

@@ -40,7 +40,7 @@ func Pages(t testing.TB) map[string]string {
 	return texts
 }
 
-// CheckCalls fails for each call of a program, of which root is the command, that a page writes and
+// CheckCalls fails for each call of a program, with root as its command, that a page writes and
 // whose verb or flags do not exist. It returns how many calls there are.
 func CheckCalls(t testing.TB, root *cobra.Command) (checked int) {
 	t.Helper()

@@ -194,7 +194,7 @@ func (d *Description) Workers() int {
 	return n
 }
 
-// Speedup returns the factor by which the run is faster than the workload, 1 by default.
+// Speedup returns how many times as fast as the workload the run is, 1 by default.
 func (d *Description) Speedup() float64 { return cmp.Or(d.Workload.Speedup, 1) }
 
 func (d *Description) check() error {

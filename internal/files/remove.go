@@ -138,7 +138,7 @@ func (r *removal) moveUp(below string) error {
 	return nil
 }
 
-// failed returns the error of what lies at a path, without the name by which it was tried.
+// failed returns the error of what lies at a path, without the name that was tried.
 func (r *removal) failed(below string, err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err

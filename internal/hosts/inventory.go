@@ -73,7 +73,7 @@ type Settings map[string]map[string]any
 // Host is one host.
 type Host struct {
 	Name           string   `yaml:"name"`
-	Address        string   `yaml:"address"` // by which the others reach it; default its name
+	Address        string   `yaml:"address"` // at which the others reach it; default its name
 	Destination    string   `yaml:"ssh"`     // of ssh; default its address
 	Roles          []Role   `yaml:"roles"`
 	Group          int      `yaml:"group"`    // of its master and its node

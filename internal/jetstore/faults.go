@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// silentAfter is for how long a server may be silent before it counts as one that keeps nothing.
+// silentAfter is how long a server may be silent before it counts as one that keeps nothing.
 const silentAfter = 5 * time.Second
 
 // Faults returns what is wrong with the servers that keep the leaderships.

@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// joinWait is for how long servers of a cluster may be fewer than the replicas: those that start
+// joinWait is how long servers of a cluster may be fewer than the replicas: those that start
 // join it one after another.
 const joinWait = 15 * time.Second
 
@@ -141,7 +141,7 @@ func (s *Store) describe(ctx context.Context, log *slog.Logger) ([]description, 
 // cluster without a leader gives none.
 const answersWait = 500 * time.Millisecond
 
-// answersMost is for how long no answer at all, or that JetStream is off, is taken for that of
+// answersMost is how long no answer at all, or that JetStream is off, is taken for that of
 // servers that are busy, stop or have just started. Servers other than those of pigeon nats never answer.
 const answersMost = 5 * time.Second
 

@@ -56,7 +56,7 @@ type Store struct {
 const (
 	// retryPause is the pause between two checks of a state that passes by itself.
 	retryPause = 250 * time.Millisecond
-	// firstAttempts is for how long nothing may be known of why no server is connected.
+	// firstAttempts is how long nothing may be known of why no server is connected.
 	firstAttempts = time.Second
 	// requestWait bounds one request of a check.
 	requestWait = 5 * time.Second

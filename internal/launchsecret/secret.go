@@ -1,4 +1,4 @@
-// Package launchsecret holds the numbers by which a frontend knows that the report of an attempt
+// Package launchsecret holds the numbers that prove to a frontend that the report of an attempt
 // comes from where the attempt was launched (docs/adr/0039-nats-and-secrets.md).
 //
 //	key of the frontend ──SHA-256──▶ key of a job ──SipHash-2-4──▶ secret of an attempt

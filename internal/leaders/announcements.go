@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Announcements receives the hello by which a master that has begun to lead makes itself known to
+// Announcements receives the hello with which a master that has begun to lead makes itself known to
 // the nodes and frontends of its predecessor, so that they need not search for it.
 type Announcements struct {
 	Self wire.Ref // this daemon

@@ -1,5 +1,5 @@
 // Package leaders lets frontends and node monitors call the master of a group that has standbys:
-// several addresses, at one of which a master leads (docs/adr/0030-standby-masters.md).
+// several addresses; at one of them a master leads (docs/adr/0030-standby-masters.md).
 //
 //	hello, snapshot ──▶ the address that answered last
 //	                      │ no answer, or a standby

@@ -20,7 +20,7 @@ type Options struct {
 	// Record is what this candidate writes when it leads. Holder and Incarnation name this
 	// process alone. TTL and Token are filled in.
 	Record Record
-	// TTL is for how long a leadership lasts without renewal.
+	// TTL is how long a leadership lasts without renewal.
 	TTL   time.Duration
 	Store Store
 	// OnLead is called when this process begins to lead, OnLost when it has stopped, in turn,

@@ -1,7 +1,7 @@
 // Package leadership lets one process at a time act under a name: the master of a group, a
 // frontend. The right is a record in a store that is durable on several machines (a bucket of
 // JetStream), which its leader renews and which lapses by itself; the revision at which it was
-// acquired is the token, by which others refuse what a former leader still sends. Package
+// acquired is the token, with which others refuse what a former leader still sends. Package
 // protocol has the rules and why they hold, this package the goroutines around them.
 //
 //	                 Run                            Store

@@ -11,7 +11,7 @@ type Record struct {
 	Holder      string        `json:"holder"`      // the leader's id
 	Address     string        `json:"address"`     // where it is reached
 	Incarnation int64         `json:"incarnation"` // of its process
-	TTL         time.Duration `json:"ttl_ns"`      // for how long the leadership lasts without renewal
+	TTL         time.Duration `json:"ttl_ns"`      // how long the leadership lasts without renewal
 	// Token is the revision at which the leadership was acquired; 0 in the write that
 	// acquires it, whose own revision it is. Candidates hand records out with it set.
 	Token uint64 `json:"token"`

@@ -17,7 +17,7 @@ const MaxSenders = 1 << 17
 
 // Inbox is the receiving end of the links of all peers. It is safe for
 // concurrent use; the batches of one sender are taken one at a time. It remembers
-// the senders of which it took a batch, until Forget.
+// the senders whose batches it took, until Forget.
 type Inbox struct {
 	self        wire.Ref // this daemon
 	incarnation int64
@@ -126,7 +126,7 @@ func (in *Inbox) enter(peer wire.Ref) (*sender, error) {
 	return s, nil
 }
 
-// leave follows enter. A sender of which nothing was taken is not remembered: it may never
+// leave follows enter. A sender whose batches were all refused is not remembered: it may never
 // become a member, and then no caller would forget it.
 func (in *Inbox) leave(peer wire.Ref, s *sender) {
 	in.mu.Lock()

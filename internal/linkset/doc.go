@@ -11,7 +11,7 @@
 // For that reason a link once opened stays for as long as the peer keeps its address:
 // it is emptied rather than closed when the peer is lost or another process takes its
 // name. A peer that stays removed is forgotten after a while (Forget), with the link's
-// goroutine and connections. A daemon with many peers, to each of which it sends seldom,
+// goroutine and connections. A daemon with many peers, sending seldom to each,
 // keeps few connections (Options.MaxOpen); a link without one dials when it is used.
 //
 // Everything but Close belongs to the daemon's owner goroutine; the callbacks come from

@@ -6,7 +6,7 @@ import (
 )
 
 // Source returns for whom connections from an address are counted: the IP address without the port, and the
-// network of 64 bits of an IPv6 address, of which one host has all. A peer without an IP address, such as a
+// network of 64 bits of an IPv6 address, since one host has all of it. A peer without an IP address, such as a
 // pipe, is its own source.
 func Source(a net.Addr) string {
 	t, ok := a.(*net.TCPAddr)

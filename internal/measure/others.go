@@ -55,7 +55,7 @@ func SayOthers(share float64) string {
 	return fmt.Sprintf("other programs used %.0f %% of this machine's processors during the run, and live times are longer for it; run it again when the machine is quiet", 100*share)
 }
 
-// BusySeconds returns for how long the processors of this machine have been busy, all together;
+// BusySeconds returns how long the processors of this machine have been busy, all together;
 // false where the system does not report it.
 func BusySeconds() (seconds float64, known bool) {
 	f, err := os.Open("/proc/stat")

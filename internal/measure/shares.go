@@ -172,7 +172,7 @@ func (r *Result) OwnerOf(name string) *OwnerResult {
 	return &none
 }
 
-// noFigures returns the result of an owner of which nothing is known.
+// noFigures returns the result of an unknown owner.
 func noFigures(owner string) OwnerResult {
 	none := OwnerClass{Completion: Describe([]int64{}, 1), Used: Missing(), Contended: Missing(), Entitled: Missing()}
 	return OwnerResult{Owner: owner, Weight: Missing(), Short: none, Long: none}

@@ -204,7 +204,7 @@ func (a *admission) principal(c server.ClientAuthentication, at func(*server.Ser
 	return a.credentials.Identify(ends{local: at(s), remote: remote})
 }
 
-// ends is a connection of which only the addresses are known.
+// ends is a connection known only by its addresses.
 type ends struct {
 	net.Conn
 	local, remote net.Addr

@@ -210,7 +210,7 @@ func (o Options) jetStream(s *server.Options) error {
 	return o.sync(s)
 }
 
-// ofOneAlone reports whether a folder has streams, and nothing of the groups by which the servers of a cluster
+// ofOneAlone reports whether a folder has streams, and nothing of the groups with which the servers of a cluster
 // replicate. A server of a cluster that switched JetStream off, as on a full disk, has no group of all servers
 // there, and still the folder of groups.
 func ofOneAlone(folder string) bool {

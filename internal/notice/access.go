@@ -12,7 +12,7 @@ import (
 // passwords: only Redacted goes into logs and errors.
 type Access struct {
 	// URL of the server, nats://host:port, or several with commas between them: those of one
-	// cluster, any of which will do. User and password, or a token, may stand before the host.
+	// cluster; any of them will do. User and password, or a token, may stand before the host.
 	URL string
 	// Credentials is a file with the user's JWT and seed; "" for none.
 	Credentials string

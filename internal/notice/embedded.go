@@ -71,7 +71,7 @@ func startEmbedded(address, secret string) (*Embedded, error) {
 	return &Embedded{s, secret}, nil
 }
 
-// authTimeout is for how long a client may be connected without the secret, seconds.
+// authTimeout is how long a client may be connected without the secret, seconds.
 const authTimeout = 2
 
 // ServerAddress splits the address of a server, host:port, for its options: an empty host is

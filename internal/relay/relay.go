@@ -24,7 +24,7 @@ type Options[M any] struct {
 	// it, all messages for a destination are one stream.
 	Stream func(m M) string
 	// Refused, if set, reports whether an error is the answer of a destination that has not taken the
-	// message and may take it later, and for how long at least to wait before that.
+	// message and may take it later, and how long at least to wait before that.
 	Refused func(err error) (wait time.Duration, refused bool)
 	// Size returns the bytes of a message, for the bounds.
 	Size func(m M) int

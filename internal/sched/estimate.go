@@ -4,7 +4,7 @@ package sched
 // can have.
 const MaxEstimate Time = 1 << 50
 
-// EstimateOf returns the estimate by which a task counts, in the range that policies may add up: the
+// EstimateOf returns the estimate that counts for a task, in the range that policies may add up: the
 // stated one, or the cutoff where the submitter gave none.
 func (p Params) EstimateOf(stated Time) Time {
 	if stated <= 0 {

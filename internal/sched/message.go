@@ -108,7 +108,7 @@ const (
 
 	// WorkerUp: a slot registered. Peer, Node, Serves, Seq, Reserved, Fixed (the
 	// slot's kind was chosen by its application), and, when it runs something, Job,
-	// First, Attempt, Distributor, Class, App, Estimate, Owner, and for how long it has run so far
+	// First, Attempt, Distributor, Class, App, Estimate, Owner, and how long it has run so far
 	// in More.Slots, if that is known. Kept lists attempts that ended there
 	// and are not acknowledged yet. It comes again, right after that and with the
 	// same Peer, for each attempt that the slot holds besides the one that runs.

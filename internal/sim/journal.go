@@ -96,7 +96,7 @@ func (j *journal) onDisk(f func()) {
 	j.sync()
 }
 
-// crash drops at most the given number of unwritten records, none of which is on the disk.
+// crash drops at most the given number of unwritten records; none of them is on the disk.
 func (j *journal) crash(unwritten int) {
 	j.records = j.records[:max(j.synced, len(j.records)-unwritten)]
 }

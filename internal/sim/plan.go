@@ -8,7 +8,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// How often faults happen to daemons, and for how long.
+// How often faults happen to daemons, and how long they last.
 const (
 	faultEvery  = 300 * sched.Millisecond // mean time between two faults
 	downAtMost  = 4 * sched.Second        // a dead daemon

@@ -40,7 +40,7 @@ func (fp *faultPlan) drawEnd() (how end, leads sched.Time) {
 	return how, lapses + drawSpan(fp.random, lapseLeads-lapses)
 }
 
-// drawOverlap draws for how long a former leader takes itself for the leader after another
+// drawOverlap draws how long a former leader takes itself for the leader after another
 // one leads: no time if clocks are right.
 func (fp *faultPlan) drawOverlap() sched.Time {
 	if !fp.faults.Kinds.Has(Drift) || fp.random.IntN(2) == 0 {

@@ -7,7 +7,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 //	engine ──actions──▶ world ──envelopes──▶ network ──▶ shells ──inputs──▶ hosts ──▶ engine
 //	                                                       └── journal, registrations, heartbeats, publisher
 //
-// The world connects the components, which hold the state. The numbers by which cores know
+// The world connects the components, which hold the state. The numbers that cores use for
 // daemons and workers are translated where messages are sent and received.
 type world struct {
 	*cluster

@@ -66,7 +66,7 @@ func supportedLines() string {
 	return strings.Join(list, " and ")
 }
 
-// lineOfJar returns the oldest line of Spark that a jar supports, by which 'make spark' names it.
+// lineOfJar returns the oldest line of Spark that a jar supports, after which 'make spark' names it.
 func lineOfJar(name string) string {
 	for _, j := range jars {
 		if j.name == name {

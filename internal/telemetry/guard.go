@@ -24,7 +24,7 @@ type Security struct {
 	// may; the pattern is "" where nothing is. Every caller may see /healthz and /readyz. nil:
 	// every caller may see everything.
 	Allow func(p identity.Principal, pattern string) error
-	// Hosts are the names, without ports, by which callers reach this server besides
+	// Hosts are the names, without ports, at which callers reach this server besides
 	// localhost and addresses.
 	Hosts []string
 	// Decided is called with each request that was refused: the caller and its address, the

@@ -16,7 +16,7 @@ type Instance struct {
 	prometheus.Gatherer
 }
 
-// instanceLabel is the label by which Prometheus distinguishes targets. A scrape with
+// instanceLabel is the label that distinguishes targets to Prometheus. A scrape with
 // honor_labels keeps an existing one.
 const instanceLabel = "instance"
 

@@ -14,7 +14,7 @@ import (
 type Order struct {
 	User string
 	Role identity.Role
-	// Lifetime is for how long it is good; 0: until it is revoked.
+	// Lifetime is how long it is good; 0: until it is revoked.
 	Lifetime time.Duration
 }
 

@@ -16,8 +16,8 @@
 // rounded to the nearest nanosecond, halves up, from their digits, without a
 // float in between, so writing and reading again changes nothing.
 //
-// A job has two classes: TrueLong, by which results are grouped and which
-// follows from its durations, and DeclaredLong, which the scheduler receives and
+// A job has two classes: TrueLong, which groups results and follows
+// from its durations, and DeclaredLong, which the scheduler receives and
 // which follows from its estimate. They differ where a trace states another mean
 // than its durations have, and after WrongClass and Undeclare.
 //

@@ -111,7 +111,7 @@ func TestHello(t *testing.T) {
 }
 
 // The jobs of what registering nodes hold are kept where a core forgets them later, and only
-// there: under the other policies they would stay for ever.
+// there: under the other policies they would stay forever.
 func TestAdoptedJobs(t *testing.T) {
 	for policy, want := range map[string]int{"pigeon": 2, "fifo": 2, "sparrow": 0, "peacock": 0, "random": 0} {
 		p, _, err := configure.Configure(policy, sched.Params{Cutoff: sched.Second})

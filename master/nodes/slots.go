@@ -91,7 +91,7 @@ func (t *Nodes) announceHeld(up sched.Message, h *wire.Held) {
 	t.cfg.Core.StepShell(&up)
 }
 
-// adopt keeps the name of a job of which a node has a task, until the core forgets the job. No
+// adopt keeps the name of a job with a task at a node, until the core forgets the job. No
 // one else does, so nothing is kept under a policy whose master has no core.
 func (t *Nodes) adopt(job sched.JobID, name, frontendAddress string) {
 	if t.cfg.Policy.NewMaster != nil {

@@ -54,7 +54,7 @@ func eachOnce(list []string) []string {
 	return slices.Compact(list)
 }
 
-// use describes the use of a node's slots, of which each of its workers has the given number: how
+// use describes the use of a node's slots, the given number for each of its workers: how
 // many attempts are there now, and of those the class, the owner and the job as the node reported them;
 // no jobs where none is known by name.
 func (n *node) use(workers func(sched.Addr) sched.WorkerView, each int, owners []string, names Jobs) (slots string, jobs []string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// mostAway bounds for how long a node may ask to be waited for.
+// mostAway bounds how long a node may ask to be waited for.
 const mostAway = sched.Time(time.Hour)
 
 // leaves is called with each snapshot. A node that is about to be started again is not lost

@@ -96,7 +96,7 @@ func (s *Store) release(r *taskRange) {
 	}
 }
 
-// Adopt keeps the name of a job of which a registering node has a task.
+// Adopt keeps the name of a job with a task at a registering node.
 func (s *Store) Adopt(id sched.JobID, name, frontendAddress string) {
 	if s.jobs[id] == nil {
 		s.jobs[id] = &job{extra: wire.Extra{JobName: name, FrontendAddress: frontendAddress}}

@@ -53,7 +53,7 @@ type Config struct {
 	Guard  *guard.Client // nil: one is started; else it stays the caller's to close
 	// Accounts says as whom processes run.
 	Accounts *accounts.Accounts
-	// RestartGrace is for how long processes outlive this one; 0: not at all. Owner is whose
+	// RestartGrace is how long processes outlive this one; 0: not at all. Owner is whose
 	// they are.
 	RestartGrace time.Duration
 	Owner        string

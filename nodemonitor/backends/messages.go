@@ -115,7 +115,7 @@ func (s *messages) FrontendMessage(ctx context.Context, app string, task wire.Ta
 
 // refusedForNow reports whether an error is the answer of a frontend that has not taken a message and may
 // take it later, because it has no room for more messages of the application, reads its journal or does not
-// lead; and for how long at least to wait before that.
+// lead; and how long at least to wait before that.
 func refusedForNow(err error) (wait time.Duration, refused bool) {
 	if _, unanswered := errors.AsType[*client.CallError](err); unanswered {
 		return 0, false

@@ -181,7 +181,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// restLeft returns for how long a probe that LookSoon has asked for has to wait.
+// restLeft returns how long a probe that LookSoon has asked for has to wait.
 func (w *Watch) restLeft() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()

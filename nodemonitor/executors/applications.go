@@ -26,7 +26,7 @@ type application struct {
 	folder      string
 }
 
-// forget forgets the ids that the order does not list, and of which nothing is held.
+// forget forgets the ids that the order does not list and that hold nothing.
 func (a *application) forget(o *wire.Order) {
 	known := make(map[string]bool, len(o.Executors)+len(a.ended))
 	for _, id := range o.Executors {

@@ -10,7 +10,7 @@ import (
 // leaseWithoutNotices bounds a lease that no notice of the master could end.
 const leaseWithoutNotices = time.Second
 
-// leases decides for how long executors may keep the slots of their grants.
+// leases decides how long executors may keep the slots of their grants.
 type leases struct {
 	longest    time.Duration // 0 for none
 	hasNotices bool          // the master's notices of tasks that wait can arrive

@@ -24,7 +24,7 @@ func (t *Table) serving() []string {
 	return list
 }
 
-// fullFor is for how long an application without room is served all the same. When a
+// fullFor is how long an application without room is served all the same. When a
 // node stops serving an application, its master moves all tasks that wait for it, which
 // is expensive when the next end of a short task makes room again.
 const fullFor = 50 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Every is the time between two inventories for a frontend of which this node holds
+// Every is the time between two inventories for a frontend for which this node holds
 // something.
 const Every = 5 * sched.Second
 
@@ -78,8 +78,8 @@ type frontend struct {
 	paused      bool // after a failure
 	failures    int  // calls without an answer since the last good one
 
-	// The inventory that is being sent: the parts that are left, the first of which the
-	// call under way has.
+	// The inventory that is being sent: the parts that are left; the call under way has the
+	// first one.
 	address string
 	whole   wire.Inventory
 	parts   [][]wire.SlotInventory

@@ -13,7 +13,7 @@ import (
 // for lost, so a refusal does not end an inventory of several parts: the node sends the parts
 // that follow as well, and all of it once more after a pause.
 
-// busyFor returns for how long a frontend is busy, and whether it is, by the error of a call.
+// busyFor returns how long a frontend is busy, and whether it is, from the error of a call.
 func busyFor(err error) (time.Duration, bool) {
 	e, ok := errors.AsType[*api.Error](err)
 	if !ok || e.Problem != api.Busy {

@@ -38,7 +38,7 @@ type Source interface {
 // Config is the settings of a [Registration].
 type Config struct {
 	Master    wire.Registrar
-	Several   bool // Master stands for several masters of the group, one of which leads
+	Several   bool // Master stands for several masters of the group; one of them leads
 	Source    Source
 	Heartbeat time.Duration
 	Patience  time.Duration                    // with a call
@@ -262,7 +262,7 @@ func (r *Registration) sendSnapshot(ctx context.Context) error {
 }
 
 // Withdraw sends a last snapshot: one without slots, so that the master need not wait until the
-// node has been silent for too long, or one that states for how long the node will be silent.
+// node has been silent for too long, or one that states how long the node will be silent.
 // It is called after Run has ended.
 func (r *Registration) Withdraw(s *wire.Snapshot) {
 	if !r.state.Ever() {

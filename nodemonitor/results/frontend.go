@@ -30,7 +30,7 @@ type Frontend struct {
 	Address  string `json:"address"`
 	Kept     int    `json:"kept_results"`
 	Failures int    `json:"failures,omitempty"` // calls without an answer since the last good one
-	// Silent is for how long it has not answered while results were kept, and Forgotten how
+	// Silent is how long it has not answered while results were kept, and Forgotten how
 	// many results were forgotten because that lasted too long.
 	Silent    sched.Time `json:"silent_ns,omitempty"`
 	Forgotten uint64     `json:"forgotten_results,omitempty"`

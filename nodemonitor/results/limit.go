@@ -72,7 +72,7 @@ func (r *Reporter) hasRoomForAll(running *Running) bool {
 	return len(r.store.index)+running.All() < r.store.limit && r.store.bytes < r.store.maxBytes
 }
 
-// sharing counts the frontends of which a result is kept or an attempt runs, and f.
+// sharing counts the frontends with a kept result or a running attempt, and f.
 func (r *Reporter) sharing(f *frontend, running *Running) (n int) {
 	for _, other := range r.frontends {
 		if other == f || other.kept() > 0 || running.Of(other.addr) > 0 {

@@ -33,7 +33,7 @@ func (a *attempt) launch(cfg *Config) *wire.Item {
 	}
 }
 
-// Continues returns the launch of an attempt that has started and for how long it has run,
+// Continues returns the launch of an attempt that has started and how long it has run,
 // false when there is none.
 func (s *Workers) Continues(id sched.AttemptID) (launch *wire.Item, ran time.Duration, found bool) {
 	a := s.attempts.started[id]

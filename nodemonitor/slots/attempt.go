@@ -73,7 +73,7 @@ func (a *attempt) mattersWhenItBegins() bool {
 	return a.limits.Time > 0 || len(a.Payloads[0].Stage) > 0
 }
 
-// programRan returns for how long the program of an attempt has run: the part of its service that its time limit
+// programRan returns how long the program of an attempt has run: the part of its service that its time limit
 // bounds.
 func (a *attempt) programRan() time.Duration { return a.service() - a.before }
 

@@ -15,7 +15,7 @@ import (
 // how often the node has learnt that it is not any more.
 type Contact func() (since time.Time, lapses int)
 
-// cutOff returns why an attempt must not continue: its job limits for how long its node may
+// cutOff returns why an attempt must not continue: its job limits how long its node may
 // be cut off from the master (max_disconnect), and the node has been cut off for longer, or
 // has been given up meanwhile. "" when it may continue. The frontend starts the next attempt
 // elsewhere only when that time is over.

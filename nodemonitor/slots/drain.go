@@ -161,7 +161,7 @@ func (s *Workers) returnTask(slot int32, it *wire.Item) {
 	s.cfg.Results.Keep(m.Distributor, results.Result{ID: m.AttemptID(), Outcome: sched.Yielded, Slot: slot, Reason: why, Secret: it.Secret})
 }
 
-// peersLearn is for how long the workers of a draining node stay where workers exchange
+// peersLearn is how long the workers of a draining node stay where workers exchange
 // messages with frontends and other nodes: these learn meanwhile, by the membership, that
 // nothing may be sent there, and what they send until then goes back.
 const peersLearn = sched.Second

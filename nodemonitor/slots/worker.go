@@ -9,8 +9,7 @@ import (
 // worker is a worker core of this node with its attempts. It is one slot, under Kairos
 // several.
 //
-// Invariant: running counts the attempts that run, of which there are at most as
-// many as slots.
+// Invariant: running counts the attempts that run, at most as many as slots.
 type worker struct {
 	number int32      // on this node: its slot, to other daemons
 	self   sched.Addr // address of its core: the number here, or the cluster's

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	patience    = 30 * time.Second // for how long a file is requested again that cannot be fetched now
+	patience    = 30 * time.Second // how long a file that cannot be fetched now is requested again
 	callTimeout = 10 * time.Second // of one piece
 )
 
@@ -29,7 +29,7 @@ type Config struct {
 	Folder   string
 	Bytes    int64 // of all files
 	Dial     func(address string) (wire.FileKeeper, error)
-	Patience time.Duration // for how long a frontend is asked again; 0 for 30 s
+	Patience time.Duration // how long a frontend is asked again; 0 for 30 s
 }
 
 // Store keeps files by their hashes, those that were used lately. The methods may be called from

@@ -21,7 +21,7 @@
 // # Cleaning up
 //
 // Daemons and drivers die with the test's process. Every process that an executor starts has
-// its working folder below the cluster's, by which it is found ([Cluster.Leftovers]): a
+// its working folder below the cluster's, where it is found ([Cluster.Leftovers]): a
 // process left by an application fails the test, and is killed with the cluster. The folder is
 // below out/sparktest, and is kept when the test fails.
 package sparktest

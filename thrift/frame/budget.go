@@ -21,7 +21,7 @@ type Budget struct {
 	limit int64
 	used  atomic.Int64
 	pool  sync.Pool // of *[]byte with firstChunk bytes; that of whole, for a part
-	whole *Budget   // of which this is a part, nil for none
+	whole *Budget   // the one that this is a part of, nil for none
 }
 
 // NewBudget returns a budget of limit bytes.

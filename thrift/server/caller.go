@@ -93,7 +93,7 @@ func (c *conn) Authenticate(_ context.Context, token string) (identity.Principal
 	return p, c.caller.full
 }
 
-// proves reports whether a call is the one by which a caller proves its identity.
+// proves reports whether a call is the one that proves the caller's identity.
 func (c *conn) proves(head frame.Header) bool {
 	return c.server.opts.Security.Identifier != nil && string(head.Name) == wire.Authenticate
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // hasGone reports, without waiting, whether the other end of a connection has been closed. What it
-// sent before, such as the alert by which TLS ends, may not have been read yet.
+// sent before, such as the alert that ends TLS, may not have been read yet.
 func hasGone(socket net.Conn) (gone bool) {
 	s, ok := socket.(syscall.Conn)
 	if !ok {

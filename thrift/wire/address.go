@@ -96,7 +96,7 @@ func isName(s string) bool {
 	return strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-._") == ""
 }
 
-// shortIPv4 reads an IPv4 address of one to four decimal numbers, the last of which fills
+// shortIPv4 reads an IPv4 address of one to four decimal numbers; the last one fills
 // all bytes that are left, as resolvers and Java do: 127.1 is 127.0.0.1. A leading zero is
 // refused, because only some implementations read it as octal.
 func shortIPv4(s string) (string, error) {

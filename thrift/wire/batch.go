@@ -77,7 +77,7 @@ type Extra struct {
 	// Contended marks a launch while tasks of other applications wait that are as
 	// urgent: its slot must not be kept from one piece of work to the next.
 	Contended bool
-	// MaxDisconnect is for how long the node may be cut off from its master before it
+	// MaxDisconnect is how long the node may be cut off from its master before it
 	// stops the attempt; 0 for no limit.
 	MaxDisconnect time.Duration
 	// Secret is that of the attempt, of a launch and of a report; 0 for none. ReportKey is the

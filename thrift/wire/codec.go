@@ -131,7 +131,7 @@ func (c *Codec) batchFrom(t *peer.TBatch) (*Batch, error) {
 	now := c.now()
 	for i, m := range t.Messages {
 		if m.Kind > 0 && c.kinds[m.Kind] == sched.KindNone {
-			c.unknown(b.Sender, m.Kind) // of a later version: refusing the batch would have it sent again for ever
+			c.unknown(b.Sender, m.Kind) // of a later version: refusing the batch would have it sent again forever
 			if !slices.Contains(b.UnknownKinds, m.Kind) {
 				b.UnknownKinds = append(b.UnknownKinds, m.Kind)
 			}

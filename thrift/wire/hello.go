@@ -152,7 +152,7 @@ type Snapshot struct {
 	StopsWhenEmpty bool   // as that of [Hello]
 	DiskFault      string // likewise
 	Present        Present
-	// Away is for how long at most the node will be silent, because its node monitor is about
+	// Away is how long at most the node will be silent, because its node monitor is about
 	// to be started again and running attempts continue.
 	Away time.Duration
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// MaxInput and MaxInputWait bound the data of one [Input], and for how long it may wait.
+// MaxInput and MaxInputWait bound the data of one [Input], and how long it may wait.
 const (
 	MaxInput     = 64 << 10 // bytes
 	MaxInputWait = 10 * time.Second
@@ -21,7 +21,7 @@ type Input struct {
 	Offset int64         // of its first byte, in bytes
 	Data   []byte        // MaxInput bytes at most
 	Last   bool          // the input ends with them
-	Wait   time.Duration // for how long the answer may take while there is no room for it
+	Wait   time.Duration // how long the answer may take while there is no room for it
 }
 
 // check returns why the piece can never be taken.

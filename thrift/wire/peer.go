@@ -48,7 +48,7 @@ type Registrar interface {
 // GroupViewer shows the state of a group; a master is one.
 type GroupViewer interface {
 	// JobView returns what the group holds of a job; app is the job's application,
-	// for a job of which it holds nothing.
+	// for a job that it does not hold.
 	JobView(ctx context.Context, job sched.JobID, app string) (JobView, error)
 	// RunningAttempts returns the attempts of a task that run or are suspended in the group. A
 	// JobView does not list those of all tasks.

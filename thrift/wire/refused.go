@@ -12,7 +12,7 @@ import (
 	"github.com/pigeon-sched/pigeon/thrift/gen/published"
 )
 
-// Refused returns the message by which a method throws a refusal, and the exception in it: the one
+// Refused returns the message with which a method throws a refusal, and the exception in it: the one
 // that the method declares, so that its client sees all parts of an *api.Error, else a
 // TApplicationException with the text.
 func Refused(method string, why error) (thrift.TMessageType, thrift.TStruct, error) {

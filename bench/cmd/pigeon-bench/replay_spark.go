@@ -149,7 +149,7 @@ func (s *sparkReplayFlags) instances() (n int, ok bool) {
 	return 0, false
 }
 
-// nodesUp counts the live nodes, each of which has an executor of every driver.
+// nodesUp counts the live nodes; each has an executor of every driver.
 func nodesUp(ctx context.Context, addresses []string) (up int, err error) {
 	c, err := client.New(client.Options{Addresses: addresses, Timeout: 10 * time.Second})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
 
-// MaxDrivers bounds the drivers of one replay, each of which is a JVM.
+// MaxDrivers bounds the drivers of one replay; each is a JVM.
 const MaxDrivers = 256
 
 // Options describe a replay.

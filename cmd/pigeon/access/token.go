@@ -52,7 +52,7 @@ func addTokensFlag(cmd *cobra.Command) *string {
 
 // TokenLine is what the verbs of "pigeon token" print of a token with -o json.
 type TokenLine struct {
-	ID      string  `json:"id"`              // by which it is revoked, and which logs have
+	ID      string  `json:"id"`              // names it in logs and when it is revoked
 	User    string  `json:"user"`            // whose it is
 	Role    string  `json:"role"`            // viewer, user, operator or admin
 	State   string  `json:"state"`           // good, expired or revoked

@@ -20,7 +20,7 @@ import (
 type Plan struct {
 	Inventory *hosts.Inventory
 	Hosts     []*HostPlan // in the order of the inventory
-	// Clients is the file by which commands find the cluster, Ansible the inventory for its role.
+	// Clients is the file in which commands find the cluster, Ansible the inventory for its role.
 	Clients, Ansible []byte
 }
 

@@ -15,7 +15,7 @@ import (
 // KeepsReplicas refuses a plan without a NATS server that the plan in the folder has, and one with several
 // where that has one: a server of a cluster deletes what it kept alone. Leaderships and
 // journals have their replicas on servers by name: a server of another name gets none of them, so that
-// after the next loss two servers are left of which only one has them, and no process leads.
+// after the next loss only one of the two servers left has them, and no process leads.
 func (p *Plan) KeepsReplicas(folder string) error {
 	if masters, frontends := p.Inventory.Standbys(); !masters && !frontends {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// connectionFlags returns the flags by which a verb finds its cluster and proves who calls.
+// connectionFlags returns the flags that tell a verb where its cluster is and who calls.
 func connectionFlags() *pflag.FlagSet {
 	fs := pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	if err := config.Flags(fs, DefaultClient().ClusterConfig); err != nil {

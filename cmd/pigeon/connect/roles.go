@@ -171,7 +171,7 @@ func daemonSource[T any](cmd *cobra.Command, defaults T) (config.Source, error) 
 	return src, nil
 }
 
-// isOf reports whether a file has settings of one role only, some of which another role does not
+// isOf reports whether a file has settings of one role only, and some that another role does not
 // have.
 func isOf(role, other []config.Key, path string) bool {
 	has := func(keys []config.Key, name string) bool {

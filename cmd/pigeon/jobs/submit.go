@@ -178,7 +178,7 @@ func (f *submitFlags) onlyFailed(cmd *cobra.Command, c *connect.Cluster, r *api.
 	return cli.AsUsageError(r.Validate())
 }
 
-// limit returns how many tasks may run at a time, of which the array says ofArray, 0 for nothing.
+// limit returns how many tasks may run at a time. ofArray is what the array says, 0 for nothing.
 func (f *submitFlags) limit(cmd *cobra.Command, ofArray int) (int, error) {
 	switch {
 	case !cmd.Flags().Changed("max-running"):

@@ -146,7 +146,7 @@ func printNATS(out io.Writer, states []api.MasterState) {
 	}
 }
 
-// since returns for how long a master has not been reached, and why, as far as it is known.
+// since returns how long a master has not been reached, and why if that is known.
 func since(d *api.DaemonState) string {
 	if d == nil {
 		return ""

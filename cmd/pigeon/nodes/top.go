@@ -198,7 +198,7 @@ func busiestJobs(found []api.Status) []topJob {
 	})
 	list := []topJob{}
 	for i := range found {
-		// Its state may have changed between both questions, of which each then has it.
+		// Its state may have changed between the two questions, and both answers then have it.
 		if s := &found[i]; len(list) < mostTopJobs && !s.State.Ended() && !slices.ContainsFunc(list, func(j topJob) bool { return j.Job == s.Job }) {
 			list = append(list, topJob{Job: s.Job, Name: s.Name, Owner: s.Owner, State: s.State, Running: s.Running, Queued: max(s.Tasks-s.Running-s.Completed-s.Failed, 0)})
 		}
@@ -207,7 +207,7 @@ func busiestJobs(found []api.Status) []topJob {
 }
 
 // rateSince returns the launches a second since the page before, nil where they are not known. A
-// group of which a page has no count, because its master did not answer, is left out, and so is one
+// group without a count, because its master did not answer, is left out, and so is one
 // that has counted less since: its master was restarted.
 func (p *TopPage) rateSince(before *TopPage) *float64 {
 	if before == nil || !p.at.After(before.at) {
@@ -358,7 +358,7 @@ func writeWithin(f *cli.FittedTable, out io.Writer, screen cli.Terminal, room in
 	return lines
 }
 
-// waitedFor returns for how long the oldest of a number of tasks has waited.
+// waitedFor returns how long the oldest of a number of tasks has waited.
 func waitedFor(tasks int, seconds float64) string {
 	if tasks == 0 {
 		return "-"

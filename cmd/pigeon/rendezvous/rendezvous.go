@@ -23,7 +23,7 @@ type Dev struct {
 	Frontends []string `json:"frontends"` // host:port
 	Web       string   `json:"web"`       // URL
 	NATS      string   `json:"nats"`      // URL
-	// TLSCA and TokenFile are the files by which the frontends are called; "" for a dev that
+	// TLSCA and TokenFile are the files needed to call the frontends; "" for a dev that
 	// only this machine reaches.
 	TLSCA     string `json:"tls_ca,omitempty"`
 	TokenFile string `json:"token_file,omitempty"`

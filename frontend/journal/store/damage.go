@@ -16,7 +16,7 @@ func (e *DamageError) Error() string { return e.Err.Error() }
 // Unwrap returns the store's own error.
 func (e *DamageError) Unwrap() error { return e.Err }
 
-// asDamage turns an error by which the store reports damage into a DamageError.
+// asDamage turns the store's report of damage into a DamageError.
 func asDamage(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err

@@ -6,7 +6,7 @@ import "github.com/pigeon-sched/pigeon/internal/sched"
 type Claim struct {
 	Holder      string // the leader; never empty in a claim that was written
 	Incarnation int64  // its process
-	// Token is the revision by which the leadership was taken; 0 in the write that takes it.
+	// Token is the revision that took the leadership; 0 in the write that takes it.
 	Token uint64
 	TTL   sched.Time // the leader's own; standbys go by it
 }
@@ -62,7 +62,7 @@ type Candidate struct {
 	resigned bool
 }
 
-// NewCandidate returns a candidate that knows nothing yet. ttl is for how long a leadership
+// NewCandidate returns a candidate that knows nothing yet. ttl is how long a leadership
 // lasts without renewal.
 func NewCandidate(holder string, incarnation int64, ttl, now sched.Time) Candidate {
 	return Candidate{self: Claim{Holder: holder, Incarnation: incarnation, TTL: ttl}, heard: now, again: now}

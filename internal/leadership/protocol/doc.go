@@ -18,7 +18,7 @@
 //
 //   - no two candidates lead at once, whatever requests and answers are lost, late or
 //     repeated, and whichever process pauses: an answer that comes too late makes no leader;
-//   - the token, the revision by which the leadership was taken, is higher than each before;
+//   - the token, the revision that took the leadership, is higher than each before;
 //   - some candidate leads again some time after faults have ended.
 //
 // A reader may be given something old: the write that follows is then refused. After Ended a

@@ -2,7 +2,7 @@ package protocol
 
 import "github.com/pigeon-sched/pigeon/internal/sched"
 
-// knownFor is for how long a membership counts that a standby has read from its leader. It
+// knownFor is how long a membership that a standby has read from its leader counts. It
 // is longer than the time in which a leadership lapses, so that the last one read before a
 // leader fell silent counts, and shorter than the changes that a standby may miss unnoticed.
 const knownFor = 5 * sched.Second

@@ -14,7 +14,7 @@ type Pauses struct {
 // NewPauses returns the pauses of a process that calls Since about once in the given interval.
 func NewPauses(every sched.Time) Pauses { return Pauses{every: every} }
 
-// Since returns for how long this process did not run since the last call.
+// Since returns how long this process did not run since the last call.
 func (p *Pauses) Since(now sched.Time) (away sched.Time) {
 	if late := now - p.last - p.every; p.ever && late > p.every {
 		away = late

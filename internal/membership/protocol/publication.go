@@ -21,7 +21,7 @@ func (p *Publication) Position() Position { return p.position }
 // Publish moves to the next version.
 func (p *Publication) Publish() { p.position.Version++ }
 
-// Held returns for how long a reader that has a position must not be answered yet: for
+// Held returns how long a reader that has a position must not be answered yet: for
 // one that followed an earlier master, a daemon that is missing is lost, with all
 // tasks that run there.
 func (p *Publication) Held(have Position, now sched.Time) sched.Time {

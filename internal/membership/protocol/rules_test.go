@@ -145,7 +145,7 @@ func TestRegistryClassifies(t *testing.T) {
 }
 
 // A hello of a superseded process is late while the later process lives, and that of a
-// process in whose place another one answers is not repeated for ever.
+// process in whose place another one answers is not repeated forever.
 func TestRegistryRemembersSuperseded(t *testing.T) {
 	r := NewRegistry(second/2, 10*second)
 	verdict := func(incarnation int64, at sched.Time, want Verdict) {

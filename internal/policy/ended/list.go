@@ -1,7 +1,7 @@
 // Package ended is a master's record of attempts that ended a short while ago. A node
 // keeps every result until it is acknowledged, normally for some milliseconds. When it
 // dies, the results not yet acknowledged are lost with it, and their tasks must be tried
-// again, or they would be owed for ever. A distributor that is away for longer sends all its
+// again, or they would be owed forever. A distributor that is away for longer sends all its
 // unfinished tasks again when it returns.
 package ended
 

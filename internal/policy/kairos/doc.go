@@ -39,7 +39,7 @@
 // costs nothing.
 //
 // The master places tasks whenever some arrive or a node has room, so a heartbeat
-// finds nothing left to place: it reports the attained service, by which nodes with
+// finds nothing left to place: it reports the attained service, which ranks nodes with
 // the same number of tasks are ordered.
 //
 // # Failures

@@ -33,7 +33,7 @@ func (n *Node) beatDue(now sched.Time, out *sched.Actions) {
 }
 
 // sendBeat reports every task and how long it has run. It carries the
-// number of the last launch received, by which the master recognises tasks that the node
+// number of the last launch received, from which the master recognises tasks that the node
 // could not yet report.
 func (n *Node) sendBeat(now sched.Time, out *sched.Actions) {
 	n.beat.changed, n.beat.owed = false, false

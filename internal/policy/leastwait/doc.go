@@ -32,5 +32,5 @@
 // lost, and those that did not start are placed again here. A master that was started
 // again is sent all unfinished tasks; they wait a second for the nodes to report what
 // they hold, which it adopts, and are then placed (package recovery). A running task
-// counts with the rest of its estimate: a node reports for how long it has run.
+// counts with the rest of its estimate: a node reports how long it has run.
 package leastwait

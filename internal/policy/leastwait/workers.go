@@ -85,7 +85,7 @@ func attained(m *sched.Message) sched.Time {
 }
 
 // workerLost removes a slot: its running task is lost, and perhaps the reports of the
-// tasks that ended there last. The tasks of which it is not known that they started are
+// tasks that ended there last. Tasks not known to have started are
 // returned for new attempts, because they may have.
 func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	w := s.worker(m.Peer.ID)

@@ -37,7 +37,7 @@ type inSlot struct {
 	left sched.Time // of its task
 }
 
-// deadline returns the instant by which a probe should be served.
+// deadline returns the instant until which a probe should be served.
 func deadline(p *sched.Probed) sched.Time { return plus(p.Arrival, p.Threshold) }
 
 // enqueue finds the place of a probe, or marks it, and then marks the probes that
@@ -121,7 +121,7 @@ func (e *elastic) next() (p sched.Probed, ok bool) {
 	return p, true
 }
 
-// plus adds two times, the second of which is not negative, at most to the end of
+// plus adds two times, the second not negative, at most to the end of
 // time.
 func plus(a, b sched.Time) sched.Time {
 	if a > math.MaxInt64-b {

@@ -61,7 +61,7 @@ func (s *Master) choose(w *worker) *queue.Run {
 	return short
 }
 
-// weight is the rule by which a long task is served although short ones wait.
+// weight is the rule that serves a long task although short ones wait.
 type weight struct {
 	every  int // one of this many tasks is long; 0: none by this rule
 	passed int // short tasks that general workers took since, while long ones waited

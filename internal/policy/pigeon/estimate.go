@@ -21,7 +21,7 @@ type observed struct {
 	window    int32      // tasks that are served as short ones at a time, 0 before the first
 }
 
-// attained returns for how long the worker's task has run.
+// attained returns how long the worker's task has run.
 func (e *extension) attained(w *worker) sched.Time { return w.stint.attained + e.now - w.stint.since }
 
 // observe records, before the counts of its job change, that a task of the job has ended
@@ -37,7 +37,7 @@ func (e *extension) observe(j *queue.Job, ran sched.Time) {
 
 // learn estimates the mean task time of an undeclared job: all the time that its tasks
 // have run here plus one cutoff, over the ended tasks plus one. That is the
-// maximum-likelihood estimate for an exponential time of which some tasks have shown
+// maximum-likelihood estimate for an exponential time when some tasks have shown
 // only the beginning, with one task of a cutoff assumed before the first has ended. ended is the
 // worker whose task has just ended and was observed, nil for none.
 func (e *extension) learn(j *queue.Job, ended *worker) {
@@ -107,7 +107,7 @@ func (e *extension) indexOf(j *queue.Job, ran sched.Time) float64 {
 	return e.measure.of(est, e.measure.unfinished(f, j), e.now-f.arrival, max(est-ran, est/4))
 }
 
-// asVictim returns the index by which the worker's task is suspended, the largest first.
+// asVictim returns the index of the worker's task as a victim; the largest is suspended first.
 // It counts less at a worker that has suspended tasks already, which wait for it; tasks
 // of an undeclared job that may still be short come last.
 func (e *extension) asVictim(w *worker) float64 {

@@ -75,12 +75,12 @@ func (o *aged) Renew(now sched.Time) bool {
 	return true
 }
 
-// measure computes the index by which long tasks are served, the smallest first:
+// measure computes the index of long tasks; the smallest is served first:
 //
 //	e x u / (age + 30 cutoffs + 2 r)^aging
 //
 // of a job of estimate e with u unfinished tasks here. r is the
-// estimated rest of one task. With an age by which jobs should end the index is
+// estimated rest of one task. With an age at which jobs should end the index is
 // [measure.bounded].
 type measure struct {
 	cutoff sched.Time

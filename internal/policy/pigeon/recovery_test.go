@@ -123,7 +123,7 @@ func TestNothingIsForgottenThatWaits(t *testing.T) {
 }
 
 // A slot is sent its kind when it registers, whatever an earlier master sent it:
-// otherwise a slot that is reserved by its own record would refuse long tasks for ever.
+// otherwise a slot that is reserved by its own record would refuse long tasks forever.
 func TestRegistrationTellsTheKind(t *testing.T) {
 	r := follower(t, &sched.Message{Kind: sched.EpochIs, Epoch: 3})
 	was := up(0)

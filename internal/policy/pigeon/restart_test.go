@@ -76,7 +76,7 @@ func TestRestartedDistributorAsks(t *testing.T) {
 }
 
 // A master that never answers, because its version is older, does not keep tasks waiting
-// for ever.
+// forever.
 func TestMasterThatDoesNotAnswer(t *testing.T) {
 	f := restarted(t)
 	f.up(1, "")

@@ -11,7 +11,7 @@ const (
 	firstLimit = 60   // cutoffs, before anything has ended
 	limitUp    = 10   // a job that ends past the limit raises it by a tenth
 	limitDown  = 1000 // any other lowers it by a thousandth: 1 in about 100 ends past it
-	dueTenths  = 9    // of the limit, by which a job should end
+	dueTenths  = 9    // of the limit, at which a job should end
 	floorShare = 10   // a job gains by waiting until a tenth of that is left
 )
 
@@ -30,7 +30,7 @@ func newTail(cutoff sched.Time) tail {
 	return tail{limit: min(cutoff, mostLimit/firstLimit) * firstLimit, least: cutoff}
 }
 
-// due returns the age by which a job should end, 0 when jobs are ordered by age.
+// due returns the age at which a job should end, 0 when jobs are ordered by age.
 func (l *tail) due() sched.Time { return l.limit / 10 * dueTenths }
 
 // learn adjusts the limit by the age at which a long job ended.
@@ -43,7 +43,7 @@ func (l *tail) learn(age sched.Time) {
 }
 
 // bounded returns the index of a long task, the smallest first, where there is an age
-// by which jobs should end:
+// at which jobs should end:
 //
 //	e x u x max(due - age - 1.5 r, due / 10) / (1 + over / due)
 //

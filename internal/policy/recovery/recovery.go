@@ -1,6 +1,6 @@
 // Package recovery governs the first second of a central master that follows another one:
 // tasks that are sent again wait until the nodes have reported what they hold
-// (docs/design.md, section 2, rule 5). The tasks of which no node has reported an attempt are
+// (docs/design.md, section 2, rule 5). Tasks without an attempt reported by a node are
 // returned then: only the distributor numbers attempts, and an earlier master may have
 // launched them.
 //

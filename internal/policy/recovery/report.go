@@ -28,7 +28,7 @@ func (l *Known) KnowAll(first, count, attempt int32) {
 	}
 }
 
-// EachEarlier calls f for the ranges of tasks of which only attempts earlier than the
+// EachEarlier calls f for the ranges of tasks with only attempts earlier than the
 // given one are known.
 func (l *Known) EachEarlier(attempt int32, f func(first, count int32)) {
 	n := int32(len(l.attempts)) //nolint:gosec // at most sched.MaxTasks

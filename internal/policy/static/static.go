@@ -54,7 +54,7 @@ func explain(w *sched.Waiting) string {
 		sched.Count(w.Queued, "of its tasks waits", "of its tasks wait"), w.QueuedAll[sched.Short]+w.QueuedAll[sched.Long], w.OldestWait)
 }
 
-// Master is Pigeon's. It is sent shares by which every owner has a maximum.
+// Master is Pigeon's. It is sent shares that give every owner a maximum.
 type Master struct {
 	*pigeon.Master
 	partitions int

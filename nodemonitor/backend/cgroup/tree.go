@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Off is the setting by which no cgroup is used.
+// Off is the setting for no cgroup.
 const Off = "off"
 
 // controllers are those that limits need.

@@ -2,8 +2,8 @@ package guard
 
 import "github.com/oklog/ulid/v2"
 
-// Apart returns a client with a guard of its own for one process, of which it is known that its guard
-// ended before: if this one ends too, nothing else ends with it. The guard does not outlive the
+// Apart returns a client with a guard of its own for one process whose guard ended
+// before: if this one ends too, nothing else ends with it. The guard does not outlive the
 // client.
 func (c *Client) Apart() *Client {
 	o := c.opts

@@ -19,7 +19,7 @@ import (
 
 // birth is what a process does from the fork until it is its program: all that may wait for the files of its
 // user is done there, with the rights of that user, and nobody waits for it. The guard learns that it is over
-// when done, a pipe of which only the process has the other end, is closed by that: it has become its program,
+// when done, a pipe whose other end only the process has, is closed by that: it has become its program,
 // or has written into steps why not, or was killed.
 //
 //	signals, descriptors, session, limits, user ─▶ chdir ─▶ execve of each program that may be meant
@@ -186,7 +186,7 @@ func (b *birth) become(spec *Spec, rlimits bool) {
 	b.add(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(&groups[0])))
 	b.add(unix.SYS_SETGID, uintptr(u.GID))
 	b.add(unix.SYS_SETUID, uintptr(u.UID))
-	// It has the memory of the guard still, of which its user must not make a core file.
+	// It still has the memory of the guard, and its user must not make a core file of that.
 	b.add(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	if n := uint64(max(spec.Limits.Processes, 0)); rlimits && n > 0 {
 		b.limit(unix.RLIMIT_NPROC, n, n) // only now: the change to a user with that many processes would forbid the program

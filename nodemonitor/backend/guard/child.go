@@ -29,7 +29,7 @@ type child struct {
 	grace   *time.Timer
 
 	heldSince  time.Time     // while it is suspended
-	heldBefore time.Duration // for how long it was suspended before
+	heldBefore time.Duration // how long it was suspended before
 
 	exited      bool        // and nothing is left of the group
 	final       *Event      // its last event, while no client has received it

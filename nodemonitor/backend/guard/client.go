@@ -26,7 +26,7 @@ type Options struct {
 	// Started, when set, is called with the pid of every new guard. Tests use it.
 	Started func(pid int)
 
-	// Grace is for how long a guard outlives its client; 0: not at all. Folder is where it
+	// Grace is how long a guard outlives its client; 0: not at all. Folder is where it
 	// waits for the next one meanwhile, a folder of this user, and Owner names the node monitor
 	// whose processes it runs.
 	Grace  time.Duration
@@ -140,7 +140,7 @@ func (c *Client) StartGuard() {
 }
 
 // Start requests the start of the process and returns at once; on receives its events, the
-// last of which is Ended, Refused or Lost. After an error on is never called.
+// last is Ended, Refused or Lost. After an error on is never called.
 func (c *Client) Start(spec Spec, on func(Event)) (Handle, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -63,7 +63,7 @@ func (c *confinement) bound(pid int) {
 // startFault puts into words why a process could not be started.
 func startFault(err error) *Fault { return FaultOf("the process could not be started", err) }
 
-// niceOf returns the nice value by which a process has about a weight: each step of it is a
+// niceOf returns the nice value that gives a process about a weight: each step of it is a
 // quarter (sched(7)).
 func niceOf(weight int) int {
 	if weight <= 0 || weight >= usualWeight {

@@ -23,7 +23,7 @@ type link struct {
 	waits bool
 }
 
-// newLink serves a client at the socket, of which received has been read already.
+// newLink serves a client at the socket; received has been read from it already.
 func newLink(s *server, fd int, received []byte) (*link, error) {
 	l := &link{s: s, fd: fd, in: received}
 	err := unix.SetNonblock(fd, true)

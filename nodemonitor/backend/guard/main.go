@@ -23,7 +23,7 @@ const (
 	listenFD = 4
 )
 
-// Register lets this program start guards, each of which is this program again. When this
+// Register lets this program start guards; each is this program again. When this
 // process was started as one, Register does not return. A guard changes process-wide
 // state, so call it before everything else in main or TestMain. Without it [Client.Start]
 // is refused: the program would run from its beginning again, start itself again, and so

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ownPeakFor is for how long the guard's own memory is not looked at again.
+// ownPeakFor is how long the guard's own memory is not looked at again.
 const ownPeakFor = time.Second
 
 // peaks tells the memory that processes have used from that of the guard. The kernel counts for a

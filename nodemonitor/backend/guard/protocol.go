@@ -175,6 +175,6 @@ type Fault struct {
 	exit     int `msg:"-"` // the status with which a shell ends in its place; 0 for none
 }
 
-// MarkVariable is the environment variable by which the guard recognises the
+// MarkVariable is the environment variable from which the guard recognises the
 // descendants of an attempt wherever they went.
 const MarkVariable = "PIGEON_GUARD"

@@ -80,7 +80,7 @@ func listener() (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-// serve serves a client from now on, of which received has been read already, and sends it the first
+// serve serves a client from now on; received has been read from it already. It sends the first
 // bytes.
 func (s *server) serve(socket int, received, first []byte) error {
 	l, err := newLink(s, socket, received)

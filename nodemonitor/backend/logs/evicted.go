@@ -6,7 +6,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// mostEvicted bounds the attempts of which it is remembered that their logs made room for others.
+// mostEvicted bounds the remembered attempts whose logs made room for others.
 const mostEvicted = 10_000
 
 // evicted remembers the attempts whose logs were dropped last before their retention was over. A

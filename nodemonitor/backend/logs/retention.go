@@ -124,7 +124,7 @@ func (s *Store) measure() {
 	closeFolder(in)
 }
 
-// lasting is for how long an attempt has run whose end is far enough from its last write that a later
+// lasting is how long an attempt has run whose end is far enough from its last write that a later
 // run must not take the one for the other.
 const lasting = 10 * time.Second
 

@@ -18,7 +18,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// Config is what a Store keeps and for how long. Zero means the default.
+// Config is what a Store keeps and how long. Zero means the default.
 type Config struct {
 	Root        string        // folder; made when missing
 	Retention   time.Duration // after the attempt's end; default 1 h
@@ -64,7 +64,7 @@ type Store struct {
 	madeAt  time.Time
 }
 
-// madeFor is for how long the folder of a job is not looked at again while its attempts begin one
+// madeFor is how long the folder of a job is not looked at again while its attempts begin one
 // after another.
 const madeFor = time.Second
 
@@ -288,7 +288,7 @@ func (s *Store) End(id sched.AttemptID, silent bool) {
 	}
 }
 
-// Latest returns the latest attempt at a task of which something is known here, kept or dropped; 0 for none.
+// Latest returns the latest attempt at a task that is known here, kept or dropped; 0 for none.
 func (s *Store) Latest(job sched.JobID, task int32) (attempt int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

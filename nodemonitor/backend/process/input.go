@@ -45,7 +45,7 @@ type Piece struct {
 	Offset int64 // of its first byte
 	Data   []byte
 	Last   bool          // the input ends with it
-	Wait   time.Duration // for how long there may be no room for it
+	Wait   time.Duration // how long there may be no room for it
 }
 
 // take passes a piece to feed, or returns that it must wait: with a channel that is closed when

@@ -246,7 +246,7 @@ type UsageLine struct {
 	FailedTasks int64    `json:"failed_tasks"`      // tasks that failed
 	Attempts    int64    `json:"attempts"`          // launches that a worker accepted
 	Again       int64    `json:"again"`             // attempts that were followed by another one
-	SlotSeconds float64  `json:"slot_seconds"`      // of the attempts whose results count: for how long they had a slot
+	SlotSeconds float64  `json:"slot_seconds"`      // how long the attempts whose results count had a slot
 	LostSeconds float64  `json:"lost_slot_seconds"` // of attempts whose results do not count
 	Share       float64  `json:"share"`             // of the slot-seconds of all lines, 0 to 1
 	WaitMean    *float64 `json:"wait_mean"`         // seconds from a job's submission to the start of its first task; null where none started

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// shownFailures bounds the failed tasks of which the end of standard error is shown, and
+	// shownFailures bounds the failed tasks whose end of standard error is shown, and
 	// tailBytes and tailLines what is shown of each.
 	shownFailures = 3
 	tailBytes     = 2 << 10

@@ -56,7 +56,7 @@ func StateColour(s api.State) int {
 	return cli.Plain
 }
 
-// ageOf returns for how long a job has been there, by the reader's clock.
+// ageOf returns the age of a job by the reader's clock.
 func ageOf(submitted float64, now time.Time) string {
 	d := max(now.Sub(time.UnixMicro(int64(submitted*1e6))), 0)
 	switch {

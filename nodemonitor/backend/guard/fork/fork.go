@@ -3,7 +3,7 @@
 // Package syscall waits for that in the middle of its fork, with a thread of the runtime: as long as the
 // kernel needs to open the program. The owner of that file decides how long that is (a lease, a file system
 // of his own, a server that hangs). Here the caller goes on at once, and the process carries out a list of
-// system calls, the last of which make it its program. Until then it shares the memory of the caller and
+// system calls; the last ones make it its program. Until then it shares the memory of the caller and
 // runs no Go code, only the few instructions of this package, so that nothing of the runtime is needed or
 // touched; it writes the result of each call to the list, where the caller finds it.
 //
