@@ -78,9 +78,10 @@ lab: build ## compile bin/pigeon-bench, the laboratory: compare, replay, measure
 run: lab ## schedule short and long jobs live on this machine, then show the result
 	$(BENCH) replay --demo
 
-configs: build ## write the commented configuration file of every daemon to configs/
+configs: build ## write the commented configuration file of every daemon to configs/, and docs/limits.md
 	@mkdir -p configs
 	@for role in $$($(BIN) config roles); do $(BIN) config write $$role > configs/$$role.yaml && echo "configs/$$role.yaml"; done
+	$(GO) test ./cmd/pigeon/connect -run '^TestLimitsPage$$' -update
 
 ##@ Test
 

@@ -34,14 +34,14 @@ type Config struct {
 	NoSync                    bool   `mapstructure:"no_sync" doc:"acknowledge without fsync: what was accepted survives the process, not the machine"`
 	DefaultClass              string `mapstructure:"default_class" doc:"class of a job that declares neither class nor estimate, and of whose work nothing is known: short or long"`
 	Classes                   string `mapstructure:"classes" common:"yes" doc:"class of a job that declares neither class nor estimate: learned (from earlier jobs of its owner under the same name, kept in the folder of the journal) or declared (default_class)"`
-	MaxTasks                  int    `mapstructure:"max_tasks" common:"yes" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
-	MaxBytes                  int64  `mapstructure:"max_bytes" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
-	StageJobBytes             int64  `mapstructure:"stage_job_bytes" doc:"bytes of the files that are sent with one job (--stage) at most; one with more is refused; 0: files are not taken"`
-	StageBytes                int64  `mapstructure:"stage_bytes" common:"yes" doc:"bytes of the files that are sent with unfinished jobs at most, equal ones once; half of them for one user; beyond it submissions are refused until later"`
+	MaxTasks                  int    `mapstructure:"max_tasks" sizes:"200000,8000000" doc:"unfinished tasks held at most; beyond it submissions are refused until later"`
+	MaxBytes                  int64  `mapstructure:"max_bytes" sizes:"268435456,8589934592" doc:"bytes of unfinished jobs held at most: payloads (equal ones of a job once), names and environments; beyond it submissions are refused until later"`
+	StageJobBytes             int64  `mapstructure:"stage_job_bytes" sizes:"67108864,268435456" doc:"bytes of the files that are sent with one job (--stage) at most; one with more is refused; 0: files are not taken"`
+	StageBytes                int64  `mapstructure:"stage_bytes" sizes:"1073741824,34359738368" doc:"bytes of the files that are sent with unfinished jobs at most, equal ones once; half of them for one user; beyond it submissions are refused until later"`
 	owners.Quotas             `mapstructure:",squash"`
 	OwnersFile                string        `mapstructure:"owners_file" common:"yes" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	Retention                 time.Duration `mapstructure:"retention" common:"yes" doc:"how long ended jobs and their keys are kept, by the time that this frontend runs"`
-	MaxEnded                  int           `mapstructure:"max_ended" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
+	MaxEnded                  int           `mapstructure:"max_ended" sizes:"100000,4000000" doc:"ended jobs kept at most; beyond it the oldest are forgotten before their retention is over"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"a group without a master for this long, and four seconds more, gives back the tasks that none of its nodes reports, and they are distributed again"`
 	LossWindow                time.Duration `mapstructure:"loss_window" doc:"a task fails when three different nodes were lost while they ran it, or three guards that ran nothing else, all of them within this time"`
 	ApplicationLease          time.Duration `mapstructure:"application_lease" doc:"silence of an application with its own executors after which it is ended and its executors are stopped"`
@@ -49,12 +49,12 @@ type Config struct {
 	TraceURL                  string        `mapstructure:"trace_url" doc:"where a trace is shown, an address with {trace} for its id, such as http://jaeger:16686/trace/{trace}; 'pigeon explain' prints it; empty: the id alone"`
 	History                   string        `mapstructure:"history" common:"yes" doc:"file for every task's life as this frontend learns it, one JSON object per event, for experiments; empty: none"`
 	HistoryRetention          time.Duration `mapstructure:"history_retention" doc:"how long what ended jobs used is kept for pigeon history, in the folder history of the folder of the journal; 0: it is not"`
-	HistoryLimit              int           `mapstructure:"history_limit" doc:"jobs in the folder history at most, about 100 bytes each; beyond it the oldest are removed before history_retention is over"`
-	EventLimit                int           `mapstructure:"event_limit" doc:"events kept for pigeon events at most; the oldest are forgotten"`
-	EventBytes                int64         `mapstructure:"event_bytes" doc:"bytes of memory that these events take at most"`
-	EventReaders              int           `mapstructure:"event_readers" doc:"readers of events that may wait at a time, half of them of one user; beyond it they are refused until later"`
-	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
-	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
+	HistoryLimit              int           `mapstructure:"history_limit" sizes:"100000,10000000" doc:"jobs in the folder history at most, about 100 bytes each; beyond it the oldest are removed before history_retention is over"`
+	EventLimit                int           `mapstructure:"event_limit" sizes:"10000,100000" doc:"events kept for pigeon events at most; the oldest are forgotten"`
+	EventBytes                int64         `mapstructure:"event_bytes" sizes:"4194304,41943040" doc:"bytes of memory that these events take at most"`
+	EventReaders              int           `mapstructure:"event_readers" sizes:"64,512" doc:"readers of events that may wait at a time, half of them of one user; beyond it they are refused until later"`
+	InboxLimit                int           `mapstructure:"inbox_limit" sizes:"20000,400000" doc:"batches and requests that may wait for the core; beyond it senders are refused until later"`
+	InboxBytes                int64         `mapstructure:"inbox_bytes" sizes:"67108864,1073741824" doc:"bytes of batches of other daemons that may wait for the core; beyond it senders are refused until later"`
 	JournalFaults             string        `mapstructure:"journal_faults" doc:"a disk that fails, for tests of Pigeon itself: slow=DURATION, write-error-after=N, fsync-error-after=N, enospc-after=BYTES, separated by commas; refused unless PIGEON_CHAOS=1 is in the environment; empty: none"`
 }
 

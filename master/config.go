@@ -23,15 +23,15 @@ type Config struct {
 	daemon.LeadershipSettings `mapstructure:",squash"`
 	Masters                   []string      `mapstructure:"masters" join:"/" doc:"host:port of every group's master, the place in the list being the group's number; needed by policies whose groups help each other (pigeon-sort, pigeon-x). With standbys as for frontends"`
 	Weight                    int           `mapstructure:"weight" common:"yes" doc:"W: of any W consecutive tasks that general workers take from the queues at least one is long while long ones wait; 0 is infinite, strict priority of short tasks"`
-	MaxTasks                  int           `mapstructure:"max_tasks" common:"yes" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
-	MaxBytes                  int64         `mapstructure:"max_bytes" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
+	MaxTasks                  int           `mapstructure:"max_tasks" sizes:"200000,8000000" doc:"tasks queued at most; beyond it frontends get their tasks back and try again"`
+	MaxBytes                  int64         `mapstructure:"max_bytes" sizes:"268435456,8589934592" doc:"bytes of the queued tasks' payloads at most; beyond it frontends get their tasks back and try again"`
 	LostAfter                 time.Duration `mapstructure:"lost_after" common:"yes" doc:"a node that is silent for this long is lost, and its tasks are tried elsewhere"`
 	owners.Shares             `mapstructure:",squash"`
 	OwnersFile                string        `mapstructure:"owners_file" common:"yes" doc:"file with the keys shares, half_life, quotas, default_tasks, default_bytes and owner_users, the same for all masters and frontends, in place of these keys here; read again on SIGHUP and when it changes; empty: none"`
 	MasterLost                time.Duration `mapstructure:"master_lost" doc:"another group's master that does not answer for this long is lost; nothing is offered to it meanwhile"`
 	ForgetAfter               time.Duration `mapstructure:"forget_after" doc:"for how long nodes and frontends that are lost or stopped are shown ('pigeon nodes'), up to 1000 of each; 'pigeon nodes forget' stops showing one"`
-	InboxLimit                int           `mapstructure:"inbox_limit" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
-	InboxBytes                int64         `mapstructure:"inbox_bytes" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
+	InboxLimit                int           `mapstructure:"inbox_limit" sizes:"20000,400000" doc:"batches that may wait for the core; beyond it senders are asked to try again"`
+	InboxBytes                int64         `mapstructure:"inbox_bytes" sizes:"134217728,2147483648" doc:"bytes of the batches that may wait for the core; beyond it senders are asked to try again"`
 }
 
 // Default returns the settings of a master on one machine.

@@ -33,16 +33,16 @@ type Config struct {
 	AccountSettings  `mapstructure:",squash"`
 	WorkDir          string        `mapstructure:"work_dir" common:"yes" doc:"folder of the exec tasks' logs and working folders; empty: pigeon-ID below the system's folder for temporary files"`
 	StopWait         time.Duration `mapstructure:"stop_wait" doc:"how long a node monitor that is stopped (SIGTERM) waits for running tasks before it gives them back; they run elsewhere then, which is no loss and no retry. A second signal ends the wait; 0s: none"`
-	OutputLimit      int64         `mapstructure:"output_limit" common:"yes" doc:"bytes kept of the beginning of each of an exec attempt's two outputs; beyond them, and while less than 1 GiB or a twentieth of the disk is free, its last 64 KiB are kept and what is missing is said"`
+	OutputLimit      int64         `mapstructure:"output_limit" sizes:"67108864,1073741824" doc:"bytes kept of the beginning of each of an exec attempt's two outputs; beyond them, and while less than 1 GiB or a twentieth of the disk is free, its last 64 KiB are kept and what is missing is said"`
 	LogRetention     time.Duration `mapstructure:"log_retention" common:"yes" doc:"how long the outputs of an ended attempt are kept"`
 	LogLimit         int64         `mapstructure:"log_limit" doc:"bytes kept of all ended attempts' outputs and working folders; beyond them the oldest of the user who has most goes first, and the newest of all stays; 0: a fifth of the disk"`
-	StageCache       int64         `mapstructure:"stage_cache" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
+	StageCache       int64         `mapstructure:"stage_cache" sizes:"1073741824,34359738368" doc:"bytes kept of the files that are sent with jobs (--stage), so that each is fetched once; those used longest ago go first, and an attempt whose files find no room is given back"`
 	MinFreeDisk      int64         `mapstructure:"min_free_disk" common:"yes" doc:"bytes of the disk of work_dir below which the node takes nothing new, by itself, until they are free again; 0: 64 MiB, or a twentieth of a smaller disk"`
-	MaxProcesses     int           `mapstructure:"max_processes" doc:"processes of exec tasks and executors at a time, at least as many as slots; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
-	MaxResults       int           `mapstructure:"max_results" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
-	MaxResultBytes   int64         `mapstructure:"max_result_bytes" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
+	MaxProcesses     int           `mapstructure:"max_processes" sizes:"1024,16384" doc:"processes of exec tasks and executors at a time, at least as many as slots; a task beyond it counts as lost at this node, and begins again, also elsewhere"`
+	MaxResults       int           `mapstructure:"max_results" sizes:"100000,4000000" doc:"results kept until their frontend acknowledges them; launches are refused while kept results + running attempts reach it"`
+	MaxResultBytes   int64         `mapstructure:"max_result_bytes" sizes:"67108864,1073741824" doc:"bytes of reasons and stderr tails among the kept results; launches are refused while it is reached"`
 	FrontendForget   time.Duration `mapstructure:"frontend_forget" doc:"silence of a frontend after which its results, and its tasks that wait here, are forgotten; it tries them again if it comes back"`
-	MaxBackends      int           `mapstructure:"max_backends" doc:"backend processes registered at a time, half of them by one user; one beyond it is refused"`
+	MaxBackends      int           `mapstructure:"max_backends" sizes:"256,10000" doc:"backend processes registered at a time, half of them by one user; one beyond it is refused"`
 	Memory           int64         `mapstructure:"memory" common:"yes" doc:"MB of this machine for the processes of applications; 0: half of what it has"`
 	Host             string        `mapstructure:"host" doc:"name of this machine as applications know it, for placement preferences; empty: the host of advertise or internal_listen"`
 	Runtimes         []string      `mapstructure:"runtimes" doc:"installations for the executors of applications, each as NAME=HOME; an application that names none of them uses its own path when that is here too"`
@@ -59,7 +59,7 @@ type Config struct {
 	ClassWeight      int           `mapstructure:"class_weight" doc:"how many times as much of a processor as a long exec task a short one gets while both want it: by cgroup where one is delegated, else by the nice value of long tasks; 1: the same"`
 	ExecutorLimits   bool          `mapstructure:"executor_limits" doc:"end an executor of an application that uses more memory than its application said, where a cgroup is delegated"`
 	Cgroup           string        `mapstructure:"cgroup" common:"yes" doc:"folder of cgroup v2 for the limits of tasks, which this node monitor alone uses; empty: its own cgroup where systemd or the like has delegated it (Delegate=yes), else rlimits; off: rlimits"`
-	MaxMessages      int           `mapstructure:"max_messages" doc:"messages of backends that wait for one frontend, half of them of one user; one beyond it is refused"`
+	MaxMessages      int           `mapstructure:"max_messages" sizes:"2000,50000" doc:"messages of backends that wait for one frontend, half of them of one user; one beyond it is refused"`
 }
 
 // Default returns the settings of a node on one machine.

@@ -28,8 +28,8 @@ type Origin struct {
 	Key   string `json:"key"`             // of the setting, with dots
 	Value any    `json:"value"`           // in effect; a duration in seconds
 	Text  string `json:"text"`            // the value as a file would have it, without quotes
-	From  string `json:"from"`            // default, file, environment or flag
-	Where string `json:"where,omitempty"` // file:line, variable or flag
+	From  string `json:"from"`            // default, limits, file, environment or flag
+	Where string `json:"where,omitempty"` // file:line, variable, flag, or size (limits)
 }
 
 // Origins lists every setting in the order of the struct's fields.
@@ -72,11 +72,12 @@ func Load[T any](defaults T, src Source) (T, Origins, error) {
 	if err != nil {
 		return none, nil, err
 	}
-	cfg := defaults
+	size := s.sizeFrom(reflect.ValueOf(defaults), fromFile, fromEnv, fromFlags)
+	cfg, _ := s.sized(reflect.ValueOf(defaults), size).Interface().(T)
 	if err := merge(&cfg, s, fromFile, fromEnv, fromFlags); err != nil {
 		return none, nil, err
 	}
-	origins := describe(reflect.ValueOf(cfg), s, fromFlags, fromEnv, fromFile)
+	origins := describe(reflect.ValueOf(cfg), s, size, fromFlags, fromEnv, fromFile)
 	if err := validate(&cfg, origins); err != nil {
 		return none, nil, err
 	}

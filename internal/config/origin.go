@@ -9,13 +9,16 @@ import (
 
 // describe lists every key with its effective value, without secrets; sources are in order of
 // precedence, the strongest first.
-func describe(cfg reflect.Value, s schema, sources ...map[string]given) Origins {
+func describe(cfg reflect.Value, s schema, size string, sources ...map[string]given) Origins {
 	out := make(Origins, 0, len(s.keys))
 	for _, k := range s.keys {
 		field := k.shown(cfg.FieldByIndex(k.index))
 		o := Origin{Key: k.Path, Value: field.Interface(), Text: k.textOf(field, false), From: "default"}
 		if d, ok := o.Value.(time.Duration); ok {
 			o.Value = d.Seconds()
+		}
+		if _, is := k.bySize[size]; is {
+			o.From, o.Where = limitsKey, size
 		}
 		for _, source := range sources {
 			if g, ok := source[k.Path]; ok {

@@ -28,6 +28,8 @@ type Key struct {
 	entry *entrySchema // of Type "entries"
 	join  string       // of the tag: a list in a file stands for its elements with this between them
 	hide  bool         // of the tag: of NAME=value the name alone is shown, and nothing of a value that is refused
+
+	bySize map[string]any // defaults by size of the cluster, nil where they are the same
 }
 
 // section is a nested struct: a heading in the file, not a setting itself.
@@ -106,11 +108,16 @@ func (s *schema) collect(t reflect.Type, prefix string, index []int) error {
 				return err
 			}
 		}
-		s.keys = append(s.keys, Key{
+		k := Key{
 			Path: path, Doc: doc, Type: typ, index: at, typ: f.Type, entry: entry, join: f.Tag.Get("join"), hide: f.Tag.Get("hide") == "values", Common: f.Tag.Get("common") == "yes",
 			Flag: strings.NewReplacer(".", "-", "_", "-").Replace(path),
 			Env:  EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_")),
-		})
+		}
+		var err error
+		if k.bySize, err = k.sizes(f.Tag.Get("sizes")); err != nil {
+			return err
+		}
+		s.keys = append(s.keys, k)
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ func WriteCommon[T any](w io.Writer, heading string, values, defaults T) (left i
 	if !s.anyCommon() {
 		return 0, write(w, heading, values, defaults, allKeys)
 	}
-	v, d := reflect.ValueOf(values), reflect.ValueOf(defaults)
+	v := reflect.ValueOf(values)
+	d := s.sized(reflect.ValueOf(defaults), s.sizeOf(v))
 	for _, k := range s.keys {
 		if !k.Common && k.textOf(v.FieldByIndex(k.index), true) == k.textOf(d.FieldByIndex(k.index), true) {
 			left++
@@ -59,7 +60,8 @@ func write[T any](w io.Writer, heading string, values, defaults T, keys selectio
 	var b strings.Builder
 	comment(&b, "", heading)
 	comment(&b, "", "A flag overrides the environment, which overrides this file: key a.b_c is flag --a-b-c and variable "+EnvPrefix+"A_B_C.")
-	out := yamlWriter{b: &b, schema: s, values: reflect.ValueOf(values), defaults: reflect.ValueOf(defaults), keys: keys}
+	v := reflect.ValueOf(values)
+	out := yamlWriter{b: &b, schema: s, values: v, defaults: s.sized(reflect.ValueOf(defaults), s.sizeOf(v)), keys: keys}
 	out.section("")
 	_, err = io.WriteString(w, b.String())
 	if err != nil {

@@ -25,6 +25,7 @@ type Settings struct {
 	Policy           string        `mapstructure:"policy" common:"yes" doc:"scheduling policy, NAME[:key=value,...]; the same in all daemons of a cluster"`
 	Cutoff           time.Duration `mapstructure:"cutoff" common:"yes" doc:"an estimated mean task duration up to this makes a job short; the same in all daemons"`
 	Reserved         float64       `mapstructure:"reserved" common:"yes" doc:"share of the workers that take short tasks only, from 0 to below 1; the same in all daemons. A group reserves round(share x slots)"`
+	Limits           string        `mapstructure:"limits" common:"yes" doc:"size of the cluster, by which the settings that bound what this daemon holds have their defaults: small (one machine, or a few), medium, or large (thousands of slots); each can be set by its own name, too (docs/limits.md)"`
 	Seed             uint64        `mapstructure:"seed" doc:"seed of the policy's random draws"`
 	OTLP             string        `mapstructure:"otlp" common:"yes" doc:"host:port of an OTLP receiver (gRPC) for traces; empty: no traces"`
 	Record           string        `mapstructure:"record" doc:"folder for a recording of every input and action of the cores; empty: none"`
@@ -32,7 +33,7 @@ type Settings struct {
 
 // DefaultSettings returns the settings of a daemon on one machine.
 func DefaultSettings() Settings {
-	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", SecuritySettings: DefaultSecuritySettings(), Policy: "pigeon-x", Cutoff: time.Second, Reserved: 0.1, Seed: 1}
+	return Settings{Cluster: "pigeon", HTTP: "127.0.0.1:0", SecuritySettings: DefaultSecuritySettings(), Policy: "pigeon-x", Cutoff: time.Second, Reserved: 0.1, Limits: config.Medium, Seed: 1}
 }
 
 // Configure returns the policy of the settings and its parameters. weight is the master's
@@ -58,6 +59,7 @@ func (s Settings) Rules(policyFault string) []Rule {
 		Refuse("cluster", !IsName(s.Cluster), NameRule),
 		Refuse("http", s.HTTP != "" && !IsAddress(s.HTTP), "give host:port, or nothing to switch it off"),
 		Refuse("advertise", s.advertiseFault() != "", s.advertiseFault()),
+		Refuse("limits", s.Limits != "" && !config.IsSize(s.Limits), "use small, medium or large"),
 		Refuse("cutoff", s.Cutoff <= 0, "use a duration above zero"),
 		Refuse("reserved", !(s.Reserved >= 0 && s.Reserved < 1), "use a share from 0 to below 1"),
 		Refuse("policy", policyFault != "", policyFault),

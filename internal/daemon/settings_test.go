@@ -23,7 +23,7 @@ func TestSettingsAreTheDaemonsOwn(t *testing.T) {
 	if err != nil || cfg.NATS != "nats://h:1" || cfg.Cluster != "pigeon" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
-	if len(origins) != 25 || origins[0].Key != "id" || origins[1].Key != "cluster" {
+	if len(origins) != 26 || origins[0].Key != "id" || origins[1].Key != "cluster" {
 		t.Errorf("keys: %+v", origins)
 	}
 	_, _, err = config.Load(settings{"x", daemon.DefaultSettings()}, config.Source{Environ: []string{"PIGEON_CUTOFF=0s"}})
@@ -38,6 +38,7 @@ func TestRules(t *testing.T) {
 	}
 	for key, change := range map[string]func(*daemon.Settings){
 		"cluster":   func(s *daemon.Settings) { s.Cluster = "a b" },
+		"limits":    func(s *daemon.Settings) { s.Limits = "huge" },
 		"http":      func(s *daemon.Settings) { s.HTTP = "80" },
 		"cutoff":    func(s *daemon.Settings) { s.Cutoff = -1 },
 		"reserved":  func(s *daemon.Settings) { s.Reserved = math.NaN() },
