@@ -165,7 +165,7 @@ func (o *owner) handOver(h *handover, l lineage) {
 // leaveResults leaves the results that no frontend has acknowledged to the next process of this node, and has
 // its master wait for that: their tasks have ended. It returns false when there are none, or nothing can be left.
 func (n *NodeMonitor) leaveResults() bool {
-	if n.restart.grace == 0 {
+	if n.restart.results == 0 {
 		return false
 	}
 	o, h, ended := n.owner, &handover{}, 0
@@ -189,8 +189,8 @@ func (n *NodeMonitor) leaveResults() bool {
 		n.log.Error("results cannot be left to the next process of this node, and are lost; their tasks are tried again", "error", err, "results", ended)
 		last.Stopping = true
 	} else {
-		n.log.Warn("results were not acknowledged; they are left to the next process of this node", "results", ended, "restart_grace", n.restart.grace)
-		last.Away = n.restart.grace
+		n.log.Warn("results were not acknowledged; they are left to the next process of this node", "results", ended, "restart_grace", n.restart.results)
+		last.Away = n.restart.results
 	}
 	n.registration.Withdraw(last)
 	n.drainMessages()

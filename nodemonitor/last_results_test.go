@@ -111,3 +111,56 @@ func TestLastResultsAreLeftToTheNextProcess(t *testing.T) {
 		}
 	}
 }
+
+// Under policies whose frontends bind tasks to workers, too; there the next process registers when frontends have
+// accepted the results: one that learned of it before would take the attempts for lost.
+func TestLastResultsOfBoundTasks(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"sparrow", "hawk", "eagle"} {
+		t.Run(policy, func(t *testing.T) {
+			w, f := newPeerWorld(t)
+			w.node.Name = "n1"
+			c := w.config(func(c *Config) { c.Policy = policy })
+			n := w.run(c)
+			receive(t, n.Ready())
+			w.update(func() { w.down = true })
+			id := attemptOf(1, 0)
+			if policy == "sparrow" {
+				f.probe(n, 0, 1)
+				f.bind(n, 0, id, f.request(n, 0, 1), shell("exit 9"))
+			} else {
+				n.deliver(w.assign(n, 0, id, shell("exit 9")))
+			}
+			n.until("it has ended", func(o *owner) bool { return keptBy(o) == 1 })
+			if err := n.stop(); err != nil {
+				t.Fatal(err)
+			}
+			hellos := 0
+			w.update(func() {
+				hellos = len(w.hellos)
+				if last := w.snapshots[len(w.snapshots)-1]; last.Away == 0 || last.Stopping || !last.Draining {
+					t.Errorf("the master waits for %v, stopping: %v, draining: %v", last.Away, last.Stopping, last.Draining)
+				}
+				w.sequence = 0
+			})
+			next := w.run(c)
+			next.until("the result is refused again", func(o *owner) bool {
+				list := o.results.Frontends()
+				return len(list) > 0 && list[0].Failures > 0
+			})
+			w.update(func() {
+				if len(w.hellos) > hellos {
+					t.Error("the next process registers before its results are accepted")
+				}
+				w.down = false
+			})
+			receive(t, next.Ready())
+			if it := w.result(id); it.Msg.Outcome != sched.Failed || it.Exit != 9 {
+				t.Errorf("the result is %+v", it)
+			}
+			if h := w.lastHello(); !h.Complete || len(h.Continues) != 1 {
+				t.Errorf("its hello continues %v, complete: %v", h.Continues, h.Complete)
+			}
+		})
+	}
+}

@@ -87,8 +87,11 @@ func (n *NodeMonitor) openDependencies(deps Deps) (d dependencies, err error) {
 	if d.tracing, err = n.openTracing(deps); err != nil {
 		return d, err
 	}
-	if deps.Guard == nil && d.policy.Sequenced {
-		n.restart.grace = n.cfg.RestartGrace
+	if deps.Guard == nil {
+		n.restart.results = n.cfg.RestartGrace
+		if d.policy.Sequenced {
+			n.restart.grace = n.cfg.RestartGrace
+		}
 	}
 	if err := n.openBackends(deps, d.policy); err != nil {
 		return d, err

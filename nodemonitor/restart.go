@@ -18,7 +18,8 @@ import (
 // restart is how this process continues what a former one of the node ran, and leaves it to
 // the next one (docs/adr/0034-restart-grace.md).
 type restart struct {
-	grace    time.Duration // 0: nothing outlives this process
+	grace    time.Duration // for how long running attempts outlive this process; 0: none does
+	results  time.Duration // likewise the results that no frontend has accepted
 	prepared atomic.Bool   // PrepareRestart was called
 	lineage  lineage
 

@@ -24,7 +24,7 @@ const (
 // once.
 func (n *NodeMonitor) Run(ctx context.Context) error {
 	n.removeHandover()
-	tasks := []func(context.Context){n.registration.Run, n.repeat, n.backends.Disk().Run}
+	tasks := []func(context.Context){n.register, n.repeat, n.backends.Disk().Run}
 	if n.follower != nil {
 		tasks = append(tasks, n.follow)
 	}
@@ -53,6 +53,18 @@ func (n *NodeMonitor) Run(ctx context.Context) error {
 // Close frees what New opened when Run was never called. It is safe twice, and
 // does nothing after Run.
 func (n *NodeMonitor) Close() error { return n.life.Close() }
+
+// register keeps this node registered. Frontends that bind tasks to workers take those of a former process for lost
+// when they learn of the next one, so they accept the results that it has left before they do.
+func (n *NodeMonitor) register(ctx context.Context) {
+	left := 1
+	for end := time.Now().Add(n.restart.results - n.restart.away); !n.owner.policy.Sequenced && left > 0 && time.Now().Before(end); {
+		if !n.call(func() { left, _ = n.owner.results.Kept() }) || left > 0 && !delay.For(ctx, n.cfg.Heartbeat/4) {
+			return
+		}
+	}
+	n.registration.Run(ctx)
+}
 
 // follow follows the membership once the node is registered.
 func (n *NodeMonitor) follow(ctx context.Context) {

@@ -193,10 +193,6 @@ func (r *Run) unreachable(node string, from, to Time) bool {
 			if f.Victim == node {
 				return true
 			}
-		case Stop: // under other policies its results are left to its next process
-			if f.Victim == node && r.Binds {
-				return true
-			}
 		case Pause:
 			// The signal of the end comes after the last heartbeat that was missed.
 			if f.Victim == node && time.Duration(f.To-f.From) > r.LostAfter-heartbeat {
