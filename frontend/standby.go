@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
@@ -42,8 +40,7 @@ type standby struct {
 const (
 	// followEvery is the time between two readings of the journal's stream by a standby.
 	followEvery = 500 * time.Millisecond
-	// probeEvery is the time between two looks of a standby whether the leader's process has
-	// ended: then nothing listens at its address any more.
+	// probeEvery is the time between two looks of a standby who leads, and where.
 	probeEvery = 200 * time.Millisecond
 	// resignPatience bounds how long a stopping frontend waits for servers: until its name is free, or
 	// until a takeover is written.
@@ -349,9 +346,6 @@ func (b *standby) wait(ctx context.Context, leaders leadership.Store, journal *r
 			b.setAddressConflict(own && renewals.of(leader, candidate.Revision()) >= aliveAfter)
 			if known && !own {
 				b.f.life.MarkReady() // it stands by
-				if refusesConnections(ctx, leader.Address) {
-					candidate.LeaderEnded(leader)
-				}
 			}
 		case <-follow.C:
 			if err := copied.follow(ctx); err != nil {
@@ -413,16 +407,4 @@ func (f *following) follow(ctx context.Context) error {
 		return nil
 	}
 	return err
-}
-
-// refusesConnections reports whether a host answers that nothing listens at an address: the
-// process that served there has ended. A host that does not answer proves nothing.
-func refusesConnections(ctx context.Context, address string) bool {
-	d := net.Dialer{Timeout: probeEvery / 2}
-	c, err := d.DialContext(ctx, "tcp", address)
-	if err == nil {
-		_ = c.Close()
-		return false
-	}
-	return errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -2,13 +2,10 @@ package master
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
@@ -26,16 +23,15 @@ import (
 
 // How a standby follows its leader.
 const (
-	followWait  = time.Second            // how long the leader may hold back its membership
-	followRetry = 20 * time.Millisecond  // pause after a failure; up to as much is added
-	probeWithin = 300 * time.Millisecond // of a call that finds out whether the leader lives
+	followWait   = time.Second            // how long the leader may hold back its membership
+	followRetry  = 20 * time.Millisecond  // pause after a failure; up to as much is added
+	answerWithin = 300 * time.Millisecond // of the wait that it was asked for, a leader answers
 )
 
-// following keeps a standby's copy of the membership of the master that leads, and notices the
-// end of that master's process: its address refuses connections, or another process answers.
+// following keeps a standby's copy of the membership of the master that leads.
 type following struct {
 	hello     wire.Hello    // of this master
-	address   string        // of this master
+	address   string        // likewise
 	former    int64         // incarnation of the master before this one in this process, 0 for none
 	renewed   time.Duration // in which a leader that lives renews its leadership
 	fail      func(error)   // ends this master
@@ -119,7 +115,6 @@ func (f *following) atOwnAddress(ctx context.Context, leader leadership.Record) 
 		}
 	}
 	f.log.Info("a former master at the address of this one led the group; it has ended", "address", leader.Address)
-	f.candidate.LeaderEnded(leader)
 }
 
 // follow follows one leader until ctx is done.
@@ -130,37 +125,12 @@ func (f *following) follow(ctx context.Context, leader leadership.Record) {
 		return
 	}
 	defer pool.Close() //nolint:errcheck // it only closes connections
-	peer := wire.NewPeerClient(pool, f.codec)
-	logged := false
 	membership.NewFollower(membership.FollowerOptions{
-		Source: peer, Wait: followWait, Margin: probeWithin,
+		Source: wire.NewPeerClient(pool, f.codec), Wait: followWait, Margin: answerWithin,
 		Retry: func(int) time.Duration { return followRetry + rand.N(followRetry) }, //nolint:gosec // jitter, not a secret
 		Apply: func(_ context.Context, m *wire.Membership) bool { f.apply(m); return true },
 		Heard: f.heard,
-		Failed: func(err error, _ int) {
-			if ctx.Err() == nil && f.hasEnded(ctx, leader, peer) {
-				if !logged {
-					logged = true
-					f.log.Info("the leading master has ended, or does not lead any more", "address", leader.Address, "error", err)
-				}
-				f.candidate.LeaderEnded(leader)
-			}
-		},
 	}).Run(ctx)
-}
-
-// hasEnded reports whether a leader has certainly ended: nothing listens at its address, or another
-// master does, possibly in the same process.
-func (f *following) hasEnded(ctx context.Context, leader leadership.Record, peer *wire.PeerClient) bool {
-	ctx, cancel := context.WithTimeout(ctx, probeWithin)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", leader.Address)
-	if err != nil {
-		return errors.Is(err, syscall.ECONNREFUSED)
-	}
-	_ = conn.Close() // nothing was written
-	reply, err := peer.Hello(ctx, &f.hello)
-	return err == nil && reply.Incarnation != leader.Incarnation
 }
 
 func (f *following) apply(m *wire.Membership) {

@@ -61,13 +61,12 @@ type Candidate struct {
 
 	answers chan answer
 	changes chan change
-	wake    chan struct{} // of size 1: ended or resigned was set
+	wake    chan struct{} // of size 1: resigned was set
 
 	mu       sync.Mutex
 	leader   Record
 	known    bool
 	revision uint64 // of the record, as last seen
-	ended    []Record
 	resigned bool
 	done     chan struct{} // closed when Run has returned
 	gone     chan struct{} // closed when the record of a candidate that resigned is not there any more
@@ -123,16 +122,6 @@ func (c *Candidate) Revision() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.revision
-}
-
-// LeaderEnded is called when the process of the leader that Leader has returned seems to have ended:
-// nothing answers at its address any more. The candidate then takes over without waiting for
-// the lapse, as soon as two renewals are missing, unless another leads already.
-func (c *Candidate) LeaderEnded(leader Record) {
-	c.mu.Lock()
-	c.ended = append(c.ended[:0], leader)
-	c.mu.Unlock()
-	c.notify()
 }
 
 // Resign stops leading at once, removes the record so that a standby leads at once, and does

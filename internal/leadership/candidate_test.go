@@ -127,31 +127,6 @@ func TestTheNextLeadsAtOnce(t *testing.T) {
 	}
 }
 
-// A leader whose address seems to refuse connections, as a firewall does in its place, leads as long as it
-// renews. One that has ended is succeeded when two renewals are missing, well before its leadership lapses.
-func TestALeaderThatRenewsHasNotEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := leadershiptest.NewMemory()
-		a := start(t, store, "a")
-		defer a.stop()
-		b := start(t, store, "b")
-		defer b.stop()
-		time.Sleep(ttl)
-		for range 50 {
-			leader, _ := b.Leader()
-			b.LeaderEnded(leader)
-			time.Sleep(ttl / 10)
-			a.expect(t, true)
-			b.expect(t, false)
-		}
-		a.stop()
-		time.Sleep(ttl/5 + 50*time.Millisecond) // one renewal is missing
-		b.expect(t, false)
-		time.Sleep(ttl / 2)
-		b.expect(t, true)
-	})
-}
-
 // A leadership that was given up is no warning: that is how a leader stops in order.
 func TestLogOfAResignation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,27 +145,6 @@ func TestLogOfAResignation(t *testing.T) {
 		if got := log.String(); strings.Contains(got, "level=WARN") || !strings.Contains(got, "the leadership was given up") {
 			t.Errorf("the log:\n%s", got)
 		}
-	})
-}
-
-// Word of the end of an earlier leader does not end the present one.
-func TestOnlyTheNamedLeaderEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := leadershiptest.NewMemory()
-		a := start(t, store, "a")
-		earlier, _ := a.Leader()
-		b := start(t, store, "b")
-		defer b.stop()
-		if err := a.Resign(t.Context()); err != nil {
-			t.Error(err)
-		}
-		b.expect(t, true)
-		c := start(t, store, "c")
-		defer c.stop()
-		c.LeaderEnded(earlier)
-		time.Sleep(ttl)
-		b.expect(t, true)
-		c.expect(t, false)
 	})
 }
 

@@ -7,7 +7,7 @@
 //	                 Run                            Store
 //	OnLead, OnLost ◀──── Candidate ──Put, Get, Delete──▶ bucket ◀── other candidates
 //	Leads ──────────────▶    ▲ ◀──────────Watch────────────┘
-//	                         └ LeaderEnded, Resign
+//	                         └ Resign
 //
 // A candidate has one request in progress at a time. An answer that does not come within a
 // third of the TTL counts as lost; the effect of the request is then read. Watch only makes

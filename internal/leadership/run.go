@@ -80,10 +80,6 @@ func (c *Candidate) Run(ctx context.Context) {
 func (l *loop) requests() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, r := range l.ended {
-		l.state.Ended(r.Holder, r.Incarnation, r.Token)
-	}
-	l.ended = l.ended[:0]
 	if l.resigned {
 		l.state.Resign()
 	}

@@ -123,12 +123,6 @@ func (c *Candidate) accept(now sched.Time, s Seen) {
 	}
 }
 
-// Ended is called when the process of a leader seems to have ended: its address refuses connections,
-// which a firewall may do in its place. Its claim need not lapse, but be renewed no more.
-func (c *Candidate) Ended(holder string, incarnation int64, token uint64) {
-	c.ended = Claim{Holder: holder, Incarnation: incarnation, Token: token}
-}
-
 // Resign ends the leadership now, and removes the claim. The candidate takes no leadership
 // any more.
 func (c *Candidate) Resign() {

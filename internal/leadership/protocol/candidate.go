@@ -47,7 +47,6 @@ type Candidate struct {
 	seen   Seen
 	first  sched.Time // when seen was seen first
 	heard  sched.Time // when the store last reported anything
-	ended  Claim      // of a process that seems to have ended
 	again  sched.Time // no request before
 	faults int        // requests in a row that were refused or failed
 
@@ -81,7 +80,6 @@ const (
 	silence  = 2 // a standby reads when the store was silent for TTL/silence
 	tries    = 3 // a request has failed when it is unanswered for TTL/tries
 	pauses   = 30
-	missed   = 2 // a leader that seems to have ended has, when it has not renewed for that many renewals
 )
 
 // RenewalEvery returns the time between two renewals of a leader.
@@ -156,8 +154,8 @@ func (c *Candidate) write(token uint64) Action {
 }
 
 // free returns when a standby may write: at once where there is no claim, and where the claim
-// comes from its own write whose answer was lost; soon where the leader's process seems to have
-// ended and renews no more; otherwise when the claim has lapsed for certain.
+// comes from its own write whose answer was lost; otherwise when the claim has lapsed for certain.
+// An address that refuses connections proves nothing: a firewall refuses them in a leader's place.
 func (c *Candidate) free() sched.Time {
 	s := c.seen
 	if !s.Exists || c.own(s.Claim) {
@@ -167,16 +165,7 @@ func (c *Candidate) free() sched.Time {
 	if ttl <= 0 {
 		ttl = c.self.TTL
 	}
-	if c.ended.Holder != "" && c.same(c.ended) {
-		return c.first + missed*RenewalEvery(ttl) + fixedMargin
-	}
 	return c.first + ttl + Margin(ttl)
-}
-
-// same reports whether the claim that was seen is of the same process and leadership.
-func (c *Candidate) same(other Claim) bool {
-	s := c.seen
-	return s.Claim.Holder == other.Holder && s.Claim.Incarnation == other.Incarnation && token(s.Claim, s.Revision) == other.Token
 }
 
 // token returns the token of a claim at a revision.

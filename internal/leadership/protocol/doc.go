@@ -21,6 +21,5 @@
 //   - the token, the revision that took the leadership, is higher than each before;
 //   - some candidate leads again some time after faults have ended.
 //
-// A reader may be given something old: the write that follows is then refused. After Ended a
-// candidate waits for two renewals that do not come, instead of for the lapse.
+// A reader may be given something old: the write that follows is then refused.
 package protocol
