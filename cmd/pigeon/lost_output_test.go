@@ -30,3 +30,15 @@ func TestLostOutput(t *testing.T) {
 		})
 	}
 }
+
+// What a task that succeeded has left running is said where its user looks.
+func TestWhatASuccessfulTaskLeftIsSaid(t *testing.T) {
+	runDev(t, "--nodes", "1", "--groups", "1", "--log-level", "error")
+	_, _, waited := program(t, "submit", "--wait", "--key", "left", "--", "sh", "-c", `env -i setsid -f sh -c ': > left; exec sleep 1000'; while [ ! -e left ]; do sleep 0.01; done`)
+	const want = "task 0 succeeded; a process that it had left running in a session of its own was killed"
+	for _, text := range []string{waited, succeed(t, "explain", "left"), succeed(t, "status", "left")} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+}

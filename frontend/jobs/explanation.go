@@ -43,10 +43,14 @@ func OwnerSentence(s *api.Status) string {
 func EndSentence(s *api.Status) string {
 	switch s.State {
 	case api.StateCompleted:
+		all, remark := fmt.Sprintf("all %d tasks", s.Tasks), ""
 		if s.Tasks == 1 {
-			return fmt.Sprintf("It completed: its only task succeeded, %.3f s after it was submitted.", s.Seconds)
+			all = "its only task"
 		}
-		return fmt.Sprintf("It completed: all %d tasks succeeded, %.3f s after it was submitted.", s.Tasks, s.Seconds)
+		if s.Reason != "" {
+			remark = ": " + s.Reason
+		}
+		return fmt.Sprintf("It completed: %s succeeded, %.3f s after it was submitted%s.", all, s.Seconds, remark)
 	case api.StateCancelled:
 		return fmt.Sprintf("It was cancelled (%s) when %d of %s had ended.", s.Reason, s.Completed+s.Failed, sched.Count(s.Tasks, "task", "tasks"))
 	default:

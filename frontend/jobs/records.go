@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,6 +28,9 @@ func (t *Table) Record(j *Job, m *sched.Message, report *wire.Item, effects *Eff
 	*r = recordOf(m, report)
 	if r.Kind == journal.JobEnded {
 		r.Ended = t.decide(j, m)
+	}
+	if r.Kind == journal.TaskReported && m.Outcome == sched.Done && report.Msg.Reason != "" && j.Status.Reason == "" {
+		j.Status.Reason = fmt.Sprintf("task %d succeeded; %s", m.First, api.Clip(report.Msg.Reason, 1000)) // what it left running, say
 	}
 	if report != nil && (m.Kind == sched.TaskEnded || m.Kind == sched.NewAttempt && m.Count == 0) {
 		t.applied = report
@@ -127,7 +132,7 @@ func (j *Job) apply(r *journal.Record) {
 func (t *Table) decide(j *Job, m *sched.Message) *journal.Ended {
 	s := j.Status
 	s.State = map[sched.Outcome]api.State{sched.Done: api.StateCompleted, sched.Failed: api.StateFailed, sched.Killed: api.StateCancelled}[m.Outcome]
-	s.Reason, s.Ended, s.Running = m.Reason, unixSeconds(time.Now()), 0
+	s.Reason, s.Ended, s.Running = cmp.Or(m.Reason, s.Reason), unixSeconds(time.Now()), 0
 	s.Seconds = (t.opts.Clock.Now() - j.Arrived).Seconds()
 	return &journal.Ended{Job: j.ID, Key: s.Job, Status: s, Fingerprint: j.fingerprint}
 }

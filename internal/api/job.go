@@ -128,7 +128,7 @@ type Status struct {
 	Attempts  int     `json:"attempts"`             // attempts that have a number: the first of each task, and one for each time that a task was tried again
 	Submitted float64 `json:"submitted"`            // when its frontend accepted it, in Unix seconds
 	Ended     float64 `json:"ended"`                // when its last task ended, in Unix seconds; 0: not yet
-	Reason    string  `json:"reason"`               // why it failed or was cancelled, or for what it is held
+	Reason    string  `json:"reason"`               // why it failed or was cancelled, for what it is held, or what a task that succeeded has left running
 	Seconds   float64 `json:"completion,omitempty"` // seconds from its submission to the end of its last task, by one clock
 	Owner     string  `json:"owner,omitempty"`      // for whom it runs
 	Priority  int32   `json:"priority,omitempty"`   // among the jobs of its owner
