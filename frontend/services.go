@@ -61,7 +61,7 @@ func ask[T any](ctx context.Context, srv *schedulerService, tried string, questi
 // listen opens the ports; calls are served once Run runs.
 func (f *Frontend) listen() (err error) {
 	clients, o := f.gate(wire.WithApplications(wire.SchedulerProcessor(f.service), &f.applications)), server.Options{
-		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.ClientMaxFrame, EndAfter: wire.EndsConnection,
+		Name: "scheduler service of " + f.cfg.ID, Address: f.cfg.Listen, MaxFrame: server.ClientMaxFrame, LeavesDescriptors: true, EndAfter: wire.EndsConnection,
 		Security: server.Security{Allow: access.For(access.SchedulerService, access.ApplicationService)},
 	}
 	if f.schedulerServer, err = f.life.Listen(clients, o); err != nil {

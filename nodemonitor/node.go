@@ -205,7 +205,7 @@ func (n *NodeMonitor) listen() (err error) {
 		return err
 	}
 	clients, o := wire.WithGrants(wire.BackendProcessor(n.backends.Service()), apps), server.Options{
-		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: server.ClientMaxFrame,
+		Name: fmt.Sprintf("backend service of node %q", n.cfg.ID), Address: n.cfg.Listen, MaxFrame: server.ClientMaxFrame, LeavesDescriptors: true,
 		Security: server.Security{Allow: access.For(access.MasterService, access.NodeMonitorService, access.ExecutorService)},
 	}
 	if n.published, err = n.life.Listen(clients, o); err != nil {

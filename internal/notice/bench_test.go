@@ -46,9 +46,6 @@ func pair(b *testing.B, inProcess bool) (from, to *Conn) {
 	must(b, err)
 	b.Cleanup(func() { _ = e.Close() })
 	o := Options{Access: Access{URL: e.URL()}}
-	if inProcess {
-		o.Embedded = e
-	}
 	for _, c := range []**Conn{&from, &to} {
 		conn, err := Connect(o)
 		must(b, err)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -68,7 +69,24 @@ func startEmbedded(address, secret string) (*Embedded, error) {
 		s.WaitForShutdown()
 		return nil, startError(address, fmt.Errorf("not ready after %v", startTimeout))
 	}
-	return &Embedded{s, secret}, nil
+	e := &Embedded{s, secret}
+	embedded.Store(e.URL(), s)
+	return e, nil
+}
+
+// embedded has the servers of this process by their URLs. Clients in this process reach them without a socket:
+// file descriptors are the process's too.
+var embedded sync.Map
+
+// ownServer is the server of this process that has a URL now.
+type ownServer string
+
+// InProcessConn implements nats.InProcessConnProvider.
+func (url ownServer) InProcessConn() (net.Conn, error) {
+	if s, found := embedded.Load(string(url)); found {
+		return s.(*server.Server).InProcessConn() //nolint:forcetypeassert // nothing else is stored
+	}
+	return nil, errors.New("the embedded server has ended")
 }
 
 // authTimeout is how long a client may be connected without the secret, seconds.
@@ -113,6 +131,7 @@ func (e *Embedded) URL() string {
 // Close disconnects all clients and returns when the server has stopped. It is safe
 // to call twice.
 func (e *Embedded) Close() error {
+	embedded.CompareAndDelete(e.URL(), e.server)
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
 	return nil

@@ -82,7 +82,7 @@ func TestInProcess(t *testing.T) {
 	e, err := StartEmbedded("127.0.0.1:0")
 	must(t, err)
 	defer e.Close()
-	o := Options{Embedded: e, Log: slog.New(slog.DiscardHandler)}
+	o := Options{Access: Access{URL: e.URL()}, Log: slog.New(slog.DiscardHandler)}
 	from, err := Connect(o)
 	must(t, err)
 	defer from.Close()

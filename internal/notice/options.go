@@ -12,8 +12,6 @@ import (
 type Options struct {
 	// Access names the servers. Default nats://127.0.0.1:4222.
 	Access
-	// Embedded, if set, is reached inside this process instead.
-	Embedded *Embedded
 	// Name is this daemon to the server's operator: "node n7".
 	Name string
 	// MaxQueued and MaxQueuedBytes bound what is published and not handed on
@@ -36,9 +34,6 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Embedded != nil {
-		o.URL = o.Embedded.URL()
-	}
 	o.URL = cmp.Or(o.URL, nats.DefaultURL)
 	o.MaxQueued = cmp.Or(o.MaxQueued, 8192)
 	o.MaxQueuedBytes = cmp.Or(o.MaxQueuedBytes, 8<<20)
@@ -79,8 +74,8 @@ func (c *Conn) natsOptions() []nats.Option {
 		nats.ErrorHandler(c.fault),
 		nats.ClosedHandler(c.gone),
 	)
-	if c.opts.Embedded != nil {
-		o = append(o, nats.InProcessServer(c.opts.Embedded.server))
+	if _, own := embedded.Load(c.opts.URL); own {
+		o = append(o, nats.InProcessServer(ownServer(c.opts.URL)))
 	}
 	if c.opts.dialer != nil {
 		o = append(o, nats.SetCustomDialer(c.opts.dialer))

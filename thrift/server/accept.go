@@ -23,15 +23,14 @@ const (
 // is the context of the handlers; all counts the goroutines of connections.
 func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.WaitGroup) error {
 	var backoff time.Duration
-	spare := openSpare()
-	defer spare.close()
+	kept.open()
 	for {
 		nc, err := l.Accept()
-		if errors.Is(err, syscall.EMFILE) && spare.close() {
+		if errors.Is(err, syscall.EMFILE) && kept.close() {
 			s.count.acceptErrors.Add(1)
 			nc, err = l.Accept() // it learns that it is to try again
 		}
-		spare.open()
+		kept.open()
 		switch {
 		case err == nil:
 			backoff = 0
@@ -50,16 +49,18 @@ func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.Wa
 	}
 }
 
-// spare is a descriptor that is kept for accepting: without one, callers would wait for nothing.
-type spare struct{ file *os.File }
+// kept is a descriptor of this process that is kept for accepting: without one, callers would wait for nothing.
+// One serves all servers, since a process has few where it runs out of them.
+var kept spare
 
-func openSpare() *spare {
-	s := &spare{}
-	s.open()
-	return s
+type spare struct {
+	mu   sync.Mutex
+	file *os.File
 }
 
 func (s *spare) open() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.file == nil {
 		s.file, _ = os.Open(os.DevNull) // without one, the next try comes with the next connection
 	}
@@ -67,6 +68,8 @@ func (s *spare) open() {
 
 // close frees the descriptor. It reports whether there was one.
 func (s *spare) close() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	had := s.file != nil
 	if had {
 		_ = s.file.Close() // nothing was written

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,9 +44,28 @@ func (c *conn) identify(ctx context.Context) {
 		c.server.conns.claim(c, "", true)
 		return
 	}
-	p, refusal := id.Identify(c.net)
+	p, refusal := c.ask(id)
 	c.caller.refusal = refusal
 	c.takeFor(p)
+}
+
+// ask returns who calls. Where descriptors are left to the daemon's own work, a caller for whom there is none tries
+// again: nobody else's call is held up meanwhile.
+func (c *conn) ask(id Identifier) (p identity.Principal, err error) {
+	leaves := c.server.opts.LeavesDescriptors
+	short := leaves && tookOneOfTheLast(c.socket)
+	if !short {
+		p, err = id.Identify(c.net)
+		e, refused := errors.AsType[*api.Error](err)
+		short = leaves && refused && e.Problem == api.Busy
+	}
+	if short {
+		err = &api.Error{
+			Problem: api.NotReady, What: "this daemon has hardly a file descriptor left", Subject: "connection from " + c.socket.RemoteAddr().String(),
+			Tried: "accepting it; nothing was done", Next: "try again in a moment; if this stays, raise the daemon's limit of open files (ulimit -n)", RetryAfter: time.Second,
+		}
+	}
+	return p, err
 }
 
 // takeFor makes a principal that of all later calls.

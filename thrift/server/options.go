@@ -41,6 +41,9 @@ type Options struct {
 	// that, within FrameTimeout, unless it proves that the caller is another; a sixteenth of the bound
 	// may wait for it, further ones are closed at once. Default 1,024.
 	MaxConnsPerCaller int
+	// LeavesDescriptors has callers try again whose connection took one of the last file descriptors of this
+	// process: the daemon needs them for the work of the callers that it serves. Default: all are used.
+	LeavesDescriptors bool
 	// Memory bounds the bytes of frames in flight, beyond 8 KiB per connection (about
 	// 40 KiB with TLS);
 	// at least MaxFrame * 2. The frames of one user have at most half of it, or MaxFrame * 2 where that is

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/client"
@@ -100,6 +101,7 @@ folder gets an authority, certificates and a token for you, made once and then k
 		began := time.Now()
 		log, err := newLog(cmd.ErrOrStderr())
 		if err == nil {
+			flags.fit(cmd)
 			err = flags.check()
 		}
 		if err != nil {
@@ -141,6 +143,19 @@ func addDevFlags(cmd *cobra.Command) *devFlags {
 	fs.BoolVar(&f.nats, "nats", true, "a NATS server for notices, as a cluster of several machines has; without it they travel by Thrift, which takes less processor time on one machine")
 	fs.StringVar(&f.web, "web", "127.0.0.1:0", "where the web page is served; port 0 takes a free one")
 	return f
+}
+
+// fewFiles is a limit of open files under which daemons and connections of the usual size have no room.
+const fewFiles = 256
+
+// fit makes the cluster small where this process may open few files and no size was asked for.
+func (f *devFlags) fit(cmd *cobra.Command) {
+	var limit syscall.Rlimit
+	if fs := cmd.Flags(); fs.Changed("groups") || fs.Changed("nodes") || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil || limit.Cur >= fewFiles {
+		return
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "pigeon: the limit of open files is %d (ulimit -n): one group and one node in place of %d and %d\n", limit.Cur, f.groups, f.nodes)
+	f.groups, f.nodes, f.spec.Slots = 1, 1, f.spec.Slots*f.nodes
 }
 
 // check refuses options that cannot work, before anything is started.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/files"
@@ -128,11 +129,21 @@ func (s *Store) missing(id sched.AttemptID) error {
 	return &api.Error{Problem: api.NotFound, What: what, Subject: "attempt " + id.String(), Tried: "reading its log", Next: next}
 }
 
+// tryAgain is what is to be done where noDescriptor is the reason.
+const tryAgain = "try again in a moment; if this stays, raise the node's limit of open files (ulimit -n)"
+
+// noDescriptor reports whether a file could not be opened because this process or machine has too many open.
+func noDescriptor(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
 // unreadable returns why a log cannot be read, and counts it.
 func (s *Store) unreadable(id sched.AttemptID, err error) error {
 	problem, next := api.Internal, "see the disk of the node"
 	s.mu.Lock()
-	if _, replaced := errors.AsType[*files.IrregularError](err); replaced {
+	if noDescriptor(err) {
+		problem, next = api.NotReady, tryAgain
+	} else if _, replaced := errors.AsType[*files.IrregularError](err); replaced {
 		problem, next = api.Invalid, "have the task leave the files of its output alone; what it wrote is lost"
 		s.stats.Irregular++
 	} else {

@@ -118,6 +118,8 @@ func (s *Store) ofFolder(id sched.AttemptID, offset int64, limit int, tried stri
 		refusal.Problem, refusal.What, refusal.Next = api.NotFound, "there is no such file in its working folder", "list the files it left with `pigeon files`"
 	case errors.Is(err, errTooMany), errors.Is(err, files.ErrTooDeep):
 		refusal.What, refusal.Next = "its working folder cannot be listed: "+err.Error(), "have the task pack them into one file, and name that"
+	case noDescriptor(err):
+		refusal.Problem, refusal.What, refusal.Next = api.NotReady, "it cannot be read now: "+err.Error(), tryAgain
 	default:
 		refusal.What, refusal.Next = "it cannot be read: "+err.Error(), "have the task leave regular files of its own user in its working folder"
 	}
