@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal"
-	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // The values of the setting journal.
@@ -47,10 +47,10 @@ func (c Config) Survives() string {
 	case !c.replicated():
 		return "journal: local, in " + c.Data + ": it survives the end of the process and a loss of power. While this machine is gone its jobs wait for it; without its disk they are lost. (journal: replicated survives the machine.)"
 	case c.NATSReplicas == 1:
-		return fmt.Sprintf("journal: replicated, in the stream %s with 1 replica: it survives this machine. It does not survive the machine of that NATS server.%s", replica.StreamName(c.Cluster, c.ID), c.whoGoesOn())
+		return fmt.Sprintf("journal: replicated, in the stream %s with 1 replica: it survives this machine. It does not survive the machine of that NATS server.%s", jetstore.JournalStream(c.Cluster, c.ID), c.whoGoesOn())
 	default:
 		return fmt.Sprintf("journal: replicated, in the stream %s with %d replicas: it survives this machine with its disk, and any one of the NATS servers with its disk. While %d of %d NATS servers are away nothing new is acknowledged.%s",
-			replica.StreamName(c.Cluster, c.ID), c.NATSReplicas, c.NATSReplicas/2+1, c.NATSReplicas, c.whoGoesOn())
+			jetstore.JournalStream(c.Cluster, c.ID), c.NATSReplicas, c.NATSReplicas/2+1, c.NATSReplicas, c.whoGoesOn())
 	}
 }
 

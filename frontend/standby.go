@@ -228,7 +228,7 @@ func (b *standby) run(ctx context.Context, resume func(*replica.Store) error) er
 	if c.Leadership != daemon.NoLeadership {
 		b.f.events.Publish(api.Event{Type: api.EventFrontendLeads, Severity: api.SeverityWarning, Message: fmt.Sprintf("frontend %s is led by %s at %s", c.ID, processName(), b.f.Addr())})
 	}
-	b.f.log.Info("this process leads the frontend", "stream", replica.StreamName(c.Cluster, c.ID), "took", time.Since(began).Round(time.Millisecond))
+	b.f.log.Info("this process leads the frontend", "stream", jetstore.JournalStream(c.Cluster, c.ID), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

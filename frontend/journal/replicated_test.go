@@ -20,6 +20,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -193,7 +194,7 @@ func TestAStreamThatLostItsEnd(t *testing.T) {
 	j, _, _ := open(t, dir, Options{Frontend: "f0", Replica: s})
 	must(t, appendWait(j, accept("a", 1)))
 	must(t, j.Close())
-	must(t, js.DeleteStream(t.Context(), replica.StreamName("c", "f0")))
+	must(t, js.DeleteStream(t.Context(), jetstore.JournalStream("c", "f0")))
 	other := t.TempDir() // where the copy is gone as well
 	s, err = openReplica(js, "f0", other)
 	must(t, err)

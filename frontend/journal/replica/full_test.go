@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // fullWatch is a log that tells when a store reports that its stream is full.
@@ -85,7 +87,7 @@ func TestAFullStreamIsTakenOver(t *testing.T) {
 	t.Parallel()
 	js := connect(t, serve(t, &server.Options{}))
 	o := small(t, js)
-	foreign := jetstream.ObjectStoreConfig{Bucket: BucketName(o.Cluster), Metadata: map[string]string{metaCluster: "other"}}
+	foreign := jetstream.ObjectStoreConfig{Bucket: jetstore.SnapshotStore(o.Cluster), Metadata: map[string]string{metaCluster: "other"}}
 	_, err := js.CreateObjectStore(t.Context(), foreign)
 	must(t, err)
 	value := fill(t, o, nil)

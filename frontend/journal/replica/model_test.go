@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // fate is what happens to a message and its answer.
@@ -138,7 +139,7 @@ func (w *world) end() {
 	for _, p := range w.all {
 		p.crash()
 	}
-	must(w.T, w.js.DeleteStream(w.Context(), StreamName("c", w.frontend)))
+	must(w.T, w.js.DeleteStream(w.Context(), jetstore.JournalStream("c", w.frontend)))
 }
 
 func (p *process) crash() {

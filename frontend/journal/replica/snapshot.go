@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/delay"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // A snapshot is an object: a line of JSON that describes it, then each key and value with their
@@ -128,7 +129,7 @@ func (s *Store) snapshot(ctx context.Context) error {
 	var header snapshotHeader
 	var reading error // the copy
 	done := make(chan struct{})
-	pending := fmt.Sprintf("%snew-%x", objectPrefix(s.opts.Frontend), s.writer)
+	pending := fmt.Sprintf("%snew-%x", jetstore.SnapshotPrefix(s.opts.Frontend), s.writer)
 	go func() {
 		defer close(done)
 		header, reading = s.writeSnapshot(w)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // openBucket finds or makes the object store of the cluster.
@@ -16,7 +18,7 @@ func (s *Store) openBucket(ctx context.Context) (jetstream.ObjectStore, error) {
 	if s.bucket != nil {
 		return s.bucket, nil
 	}
-	name := BucketName(s.opts.Cluster)
+	name := jetstore.SnapshotStore(s.opts.Cluster)
 	b, err := s.js.ObjectStore(ctx, name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		b, err = s.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
@@ -57,7 +59,7 @@ func (s *Store) snapshotsOf(ctx context.Context, bucket jetstream.ObjectStore) (
 	if errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return nil, nil, nil
 	}
-	prefix := objectPrefix(s.opts.Frontend)
+	prefix := jetstore.SnapshotPrefix(s.opts.Frontend)
 	for _, o := range list {
 		rest, mine := strings.CutPrefix(o.Name, prefix)
 		if !mine {
@@ -88,5 +90,8 @@ func (s *Store) removeSnapshots(ctx context.Context, bucket jetstream.ObjectStor
 	return err
 }
 
-// padded returns a number in 20 digits, so that the order of names is that of numbers.
-func padded(n uint64) string { return fmt.Sprintf("%020d", n) }
+// objectName returns the name of a snapshot. Its number has 20 digits, so that the order of names is that of
+// numbers.
+func objectName(frontend string, sequence uint64) string {
+	return fmt.Sprintf("%s%020d", jetstore.SnapshotPrefix(frontend), sequence)
+}

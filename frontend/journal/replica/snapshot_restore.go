@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // restore makes the copy again from the newest snapshot that the stream continues.
@@ -58,7 +59,7 @@ func (s *Store) restore(ctx context.Context, first, last uint64) error {
 	if info.State.FirstSeq > first { // the leader has made another snapshot, and removed those that were listed
 		return &gapError{first, last}
 	}
-	what := fmt.Sprintf("it begins at message %d, and no snapshot in %s reaches up to there", first, BucketName(s.opts.Cluster))
+	what := fmt.Sprintf("it begins at message %d, and no snapshot in %s reaches up to there", first, jetstore.SnapshotStore(s.opts.Cluster))
 	if problems != nil {
 		what += ": " + problems.Error()
 	}

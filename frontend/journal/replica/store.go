@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/frontend/journal/store"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 // Store is the store of a journal in a JetStream stream, with a copy on this host. After Lead it is
@@ -69,7 +70,7 @@ type Store struct {
 // the context.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	o = o.withDefaults()
-	s := &Store{opts: o, js: o.JetStream, name: StreamName(o.Cluster, o.Frontend), subject: subjectName(o.Cluster, o.Frontend), wake: make(chan struct{}, 1), copyGone: make(chan struct{})}
+	s := &Store{opts: o, js: o.JetStream, name: jetstore.JournalStream(o.Cluster, o.Frontend), subject: jetstore.JournalSubject(o.Cluster, o.Frontend), wake: make(chan struct{}, 1), copyGone: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	defer func() {
 		if err != nil {

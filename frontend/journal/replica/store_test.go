@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/pigeon-sched/pigeon/internal/await"
+	"github.com/pigeon-sched/pigeon/internal/jetstore"
 )
 
 func equal(t *testing.T, s *Store, want map[string]string) {
@@ -180,7 +181,7 @@ func TestStreamsThatCannotBeTrustedAreRefused(t *testing.T) {
 			// Each has a stream of its own: a server that is busy cannot make one in the place of one
 			// that it has just deleted.
 			o.Frontend = strings.ReplaceAll(name, " ", "-")
-			s := &Store{opts: o.withDefaults(), name: StreamName("c", o.Frontend), subject: subjectName("c", o.Frontend)}
+			s := &Store{opts: o.withDefaults(), name: jetstore.JournalStream("c", o.Frontend), subject: jetstore.JournalSubject("c", o.Frontend)}
 			config := s.config()
 			c.change(&config, &o)
 			_, err := js.CreateStream(ctx, config)

@@ -92,7 +92,7 @@ func (f Faults) On(fs FS) FS {
 }
 
 // fullFS is a disk that has room for a given number of bytes. Removing a file frees no
-// room.
+// room, and files are not reused.
 type fullFS struct {
 	vfs.FS
 	room int64
@@ -108,26 +108,13 @@ func (f *fullFS) take(n int) error {
 	return nil
 }
 
-func (f *fullFS) wrap(file vfs.File, err error) (vfs.File, error) {
+// Create implements vfs.FS.
+func (f *fullFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
 	if err != nil {
 		return nil, err
 	}
 	return &fullFile{file, f}, nil
-}
-
-// Create implements vfs.FS.
-func (f *fullFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.wrap(f.FS.Create(name, c))
-}
-
-// OpenReadWrite implements vfs.FS.
-func (f *fullFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	return f.wrap(f.FS.OpenReadWrite(name, c, o...))
-}
-
-// ReuseForWrite implements vfs.FS.
-func (f *fullFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.wrap(f.FS.ReuseForWrite(old, name, c))
 }
 
 // GetDiskUsage implements vfs.FS.
