@@ -3,11 +3,13 @@ package frontend
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/pigeon-sched/pigeon/frontend/application"
+	"github.com/pigeon-sched/pigeon/frontend/jobs"
 	"github.com/pigeon-sched/pigeon/frontend/journal/replica"
 	"github.com/pigeon-sched/pigeon/internal/api"
 	"github.com/pigeon-sched/pigeon/internal/identity"
@@ -190,4 +192,21 @@ func (f *Frontend) Hold(release <-chan struct{}) {
 // PageAddress returns what pageAddress returns.
 func PageAddress(served, advertised, frontend string) string {
 	return pageAddress(served, advertised, frontend)
+}
+
+// ObservedJobs returns how many jobs the observers of jobs keep, by the observer's type and field.
+func (f *Frontend) ObservedJobs() map[string]int {
+	return peek(f, func(o *owner) map[string]int {
+		rows := map[string]int{}
+		observers := reflect.ValueOf(o.jobs).Elem().FieldByName("opts").FieldByName("Observers")
+		for i := range observers.Len() {
+			v := reflect.Indirect(observers.Index(i).Elem())
+			for k := range v.NumField() {
+				if field := v.Field(k); field.Kind() == reflect.Map && field.Type().Key() == reflect.TypeFor[*jobs.Job]() {
+					rows[v.Type().String()+"."+v.Type().Field(k).Name] = field.Len()
+				}
+			}
+		}
+		return rows
+	})
 }

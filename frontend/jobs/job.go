@@ -226,9 +226,6 @@ func (j *Job) Attempt(task int32) int32 {
 // firstAttempt returns the number of the first attempts of the job's tasks.
 func (j *Job) firstAttempt() int32 { return max(j.Submission.Attempt, 1) }
 
-// TaskEnded reports whether a task has a result.
-func (j *Job) TaskEnded(task int32) bool { return j.tasks == nil || j.tasks[task].ended }
-
 // estimate returns the estimate of a task's duration that the core receives, 0 for none. The
 // declared estimate of an overruled job does not count.
 func estimate(sub *journal.Submission) sched.Time {
