@@ -1,8 +1,7 @@
 package frontend
 
 import (
-	"log/slog"
-
+	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -10,30 +9,41 @@ import (
 // acker acknowledges the results that are on the disk to their nodes, by notice. If a
 // notice is lost, the node repeats its report.
 type acker struct {
-	log     *slog.Logger
-	self    wire.Ref
-	address string
-	number  int64 // incarnation
-	codec   *wire.Codec
-	publish func(subject string, data []byte) error // nil without NATS
-	subject func(node string) string
+	frontend *Frontend
+	conn     *notice.Conn // nil without NATS
+}
+
+// batch returns a notice to a node, or to all.
+func (a *acker) batch(to wire.Ref) wire.Batch {
+	f := a.frontend
+	return wire.Batch{Sender: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, Receiver: to, Address: f.process.Internal, Incarnation: f.process.Incarnation}
+}
+
+// publish publishes a notice, while this process acts under the frontend's name.
+func (a *acker) publish(subject string, data []byte) error {
+	if s := a.frontend.standby; s != nil {
+		if err := s.closed(); err != nil {
+			return err
+		}
+	}
+	return a.conn.Publish(subject, data)
 }
 
 // acknowledge publishes one notice to each node.
 func (a *acker) acknowledge(acks map[string]acknowledgement) {
-	if a.publish == nil {
+	if a.conn == nil {
 		return
 	}
+	f := a.frontend
 	for node, ack := range acks { // the order of the nodes does not matter
-		data, err := a.codec.Append(nil, &wire.Batch{
-			Sender: a.self, Receiver: wire.Ref{Role: sched.Worker, Name: node}, Address: a.address, Incarnation: a.number,
-			Acknowledged: ack.attempts, ResultNumbers: ack.numbers,
-		})
+		b := a.batch(wire.Ref{Role: sched.Worker, Name: node})
+		b.Acknowledged, b.ResultNumbers = ack.attempts, ack.numbers
+		data, err := f.codec.Append(nil, &b)
 		if err == nil {
-			err = a.publish(a.subject(node), data)
+			err = a.publish(notice.AckSubject(f.cfg.Cluster, node), data)
 		}
 		if err != nil {
-			a.log.Debug("an acknowledgement was not published; the node repeats the report", "node", node, "error", err)
+			f.log.Debug("an acknowledgement was not published; the node repeats the report", "node", node, "error", err)
 		}
 	}
 }

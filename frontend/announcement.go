@@ -21,11 +21,11 @@ const (
 // keep.
 func (f *Frontend) announce(ctx context.Context) {
 	a := f.owner.acker
-	if a.publish == nil {
+	if a.conn == nil {
 		return
 	}
-	b := &wire.Batch{Sender: a.self, Receiver: wire.Ref{Role: sched.Worker}, Address: a.address, Incarnation: a.number}
-	data, err := f.codec.Append(nil, b)
+	b := a.batch(wire.Ref{Role: sched.Worker})
+	data, err := f.codec.Append(nil, &b)
 	if err != nil {
 		f.log.Error("the announcement of this frontend could not be written", "error", err)
 		return

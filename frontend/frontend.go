@@ -123,7 +123,7 @@ func (f *Frontend) assemble() error {
 		return err
 	}
 	f.service = &schedulerService{
-		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, postUnbounded: f.postUnbounded, stopping: f.life.Stopping(),
+		cfg: &f.cfg, policy: &f.policy, codec: f.codec, mailbox: f.mailbox, loop: f.loop, stopping: f.life.Stopping(),
 		owner: o, listeners: f.listeners, applications: &f.applications, history: f.history, events: f.events, to: f.life.To,
 	}
 	f.begin = func(life uint64, scope sched.JobScope) error {
@@ -262,7 +262,7 @@ func (f *Frontend) resume(r *replica.Store) error {
 	f.process = dispatch.Process{Incarnation: number, Internal: f.internalAddress, Scheduler: f.address, Token: f.standby.leadershipToken(), Inbox: f.inbox}
 	f.metrics.WatchMisdirected(f.inbox.Misdirected)
 	o.taskEnds.Scheduler = f.process.Scheduler
-	o.acker = &acker{log: f.log, self: wire.Ref{Role: sched.Distributor, Name: f.cfg.ID}, address: f.process.Internal, number: f.process.Incarnation, codec: f.codec}
+	o.acker = &acker{frontend: f}
 	o.inventories = &inventories{jobs: o.jobs, dispatch: o.dispatch, digests: map[string]digest{}}
 	if err := o.dispatch.Open(f.process); err != nil {
 		return err

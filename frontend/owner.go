@@ -129,8 +129,8 @@ func (o *owner) handle(batch []func()) {
 	}
 	o.dispatch.Flush()
 	o.grants.removeEnded()
+	o.jobs.EndBatch() // before: what Commit causes belongs to the next one
 	o.outbox.Commit()
-	o.jobs.EndBatch()
 }
 
 // release carries out the effects of a batch whose records are on the disk. If they

@@ -38,15 +38,6 @@ func (f *Frontend) connectNotices() error {
 	if conn == nil || err != nil {
 		return err
 	}
-	f.owner.acker.publish = conn.Publish
-	if f.standby != nil {
-		f.owner.acker.publish = func(subject string, data []byte) error {
-			if err := f.standby.closed(); err != nil {
-				return err
-			}
-			return conn.Publish(subject, data)
-		}
-	}
-	f.owner.acker.subject = func(node string) string { return notice.AckSubject(f.cfg.Cluster, node) }
+	f.owner.acker.conn = conn
 	return conn.SubscribeNamed(func(node string) string { return notice.ReportSubject(f.cfg.Cluster, f.cfg.ID, node) }, f.notice)
 }

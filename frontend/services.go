@@ -17,6 +17,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
+	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/internal/telemetry"
 	"github.com/pigeon-sched/pigeon/internal/webpage"
@@ -28,26 +29,26 @@ import (
 // schedulerService is the service for users and applications. It may be called from
 // anywhere.
 type schedulerService struct {
-	cfg           *Config
-	policy        *sched.Policy
-	codec         *wire.Codec
-	mailbox       daemon.Mailbox
-	postUnbounded func(do func())
-	stopping      <-chan struct{}
-	owner         *owner // for the owner goroutine, but for queries to the masters
-	submissions   *submissions
-	journal       *journal.Journal
-	scope         sched.JobScope // of the ids of its jobs
-	listeners     *listeners.Listeners
-	registering   sync.Mutex // held while a listener is set and appended to the journal
-	applications  *applications
-	history       *usage.Keeper
-	events        *events.Ring
-	to            func(wire.Ref) client.Security
-	staging       *staging.Keeper
-	keys          *keys.Keeper // nil where keys are this frontend's alone
-	pageURL       string       // the address of its page for others, "" for none
-	natsFaults    jetstore.KnownFaults
+	cfg          *Config
+	policy       *sched.Policy
+	codec        *wire.Codec
+	mailbox      daemon.Mailbox
+	loop         *runloop.Loop[func()]
+	stopping     <-chan struct{}
+	owner        *owner // for the owner goroutine, but for queries to the masters
+	submissions  *submissions
+	journal      *journal.Journal
+	scope        sched.JobScope // of the ids of its jobs
+	listeners    *listeners.Listeners
+	registering  sync.Mutex // held while a listener is set and appended to the journal
+	applications *applications
+	history      *usage.Keeper
+	events       *events.Ring
+	to           func(wire.Ref) client.Security
+	staging      *staging.Keeper
+	keys         *keys.Keeper // nil where keys are this frontend's alone
+	pageURL      string       // the address of its page for others, "" for none
+	natsFaults   jetstore.KnownFaults
 }
 
 var _ wire.Scheduler = (*schedulerService)(nil)

@@ -111,7 +111,7 @@ func (srv *schedulerService) Wait(ctx context.Context, name string, timeout time
 
 // stopWaiting removes a caller that no longer waits for the end of a job.
 func (srv *schedulerService) stopWaiting(id sched.JobID, done chan api.Status) {
-	srv.postUnbounded(func() {
+	_ = srv.loop.PostUnbounded(func() { // a stopped daemon has no callers
 		if j := srv.owner.jobs.Get(id); j != nil {
 			j.StopWaiting(done)
 		}

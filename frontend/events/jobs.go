@@ -52,7 +52,7 @@ func (p *Jobs) Observe(c jobs.Change) {
 		e.Message = fmt.Sprintf("job %s is released: the jobs after which it starts have ended", e.Job)
 		p.ring.Publish(e)
 	case jobs.AtNode, jobs.Launching:
-		if j.Durable && p.begins(j) {
+		if j.Acceptance == nil && p.begins(j) {
 			p.ring.Publish(startedEvent(j, c.At.Name))
 		}
 	case jobs.Recorded:

@@ -21,7 +21,6 @@ type Job struct {
 	Submission *journal.Submission // nil once the job has ended
 	Status     api.Status          // without what runs at masters
 	Grant      *Grant              // of an application's level; nil for a job that was submitted
-	Durable    bool                // its acceptance is on the disk
 	Acceptance *Acceptance         // on its way to the disk; nil when it is there
 	Ended      bool                // its end is on the disk
 	Arrived    sched.Time          // at the frontend, for completion times

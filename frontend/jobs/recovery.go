@@ -15,7 +15,7 @@ func (t *Table) Restore(sub *journal.Submission) *Job {
 	j := newJob(sub)
 	age := max(0, time.Since(time.Unix(0, sub.Submitted)))
 	t.restored++
-	j.restored, j.Durable, j.Arrived = true, true, t.opts.Clock.Now()-sched.Time(age)
+	j.restored, j.Arrived = true, t.opts.Clock.Now()-sched.Time(age)
 	j.Due = j.Arrived
 	t.enter(j, Change{Kind: Restored, Job: j})
 	return j
@@ -27,7 +27,7 @@ func (t *Table) RestoreEnded(e *journal.Ended, ago time.Duration) {
 	if t.jobs[e.Job] != nil {
 		return // accepted again under its key
 	}
-	j := &Job{ID: e.Job, Status: e.Status, Durable: true, Ended: true, former: true, fingerprint: e.Fingerprint, endedAt: time.Now().Add(-ago)}
+	j := &Job{ID: e.Job, Status: e.Status, Ended: true, former: true, fingerprint: e.Fingerprint, endedAt: time.Now().Add(-ago)}
 	j.Final, j.Due = &j.Status, t.opts.Clock.Now()-sched.Time(ago+Lasted(&j.Status))
 	t.enter(j, Change{Kind: Former, Job: j, Former: e})
 	t.ended.add(j)

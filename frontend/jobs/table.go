@@ -68,7 +68,7 @@ func (t *Table) enter(j *Job, c Change) { //nolint:gocritic // a copy costs no a
 // AddGrant enters a job of an application's level.
 func (t *Table) AddGrant(sub *journal.Submission, g *Grant) *Job {
 	j := newJob(sub)
-	j.Grant, j.Durable, j.Arrived = g, true, t.opts.Clock.Now()
+	j.Grant, j.Arrived = g, t.opts.Clock.Now()
 	j.Due = j.Arrived
 	t.jobs[j.ID] = j
 	t.observe(Change{Kind: Granted, Job: j})
@@ -82,7 +82,7 @@ func (t *Table) GrantEnded(j *Job) { t.observe(Change{Kind: GrantEnded, Job: j})
 // written.
 func (t *Table) Accepted(j *Job, err error) {
 	a := j.Acceptance
-	if j.Durable = err == nil; j.Durable {
+	if err == nil {
 		j.Acceptance = nil
 		t.observe(Change{Kind: Accepted, Job: j})
 	}
