@@ -51,7 +51,10 @@ func (t *Task) Short() string {
 	return fmt.Sprintf("%d (%q)", t.ID.Task, t.TaskName)
 }
 
-// Subject names the task in the words of an error to a user.
+// On names the task and its node in a reason, whose reader knows which job it is about.
+func (t *Task) On(node string) string { return fmt.Sprintf("task %s on node %q", t.Short(), node) }
+
+// Subject names the task where its job is not known.
 func (t *Task) Subject() string {
 	return fmt.Sprintf("task %q (number %d, attempt %d) of job %q", t.TaskName, t.ID.Task, t.ID.Attempt, t.JobName)
 }

@@ -62,7 +62,7 @@ func (r *runner) aboveNode(t *backend.Task) *backend.Result {
 		return nil
 	}
 	return &backend.Result{ID: t.ID, Outcome: sched.Failed, Code: api.CodeAboveNodeLimit, Reason: (&api.Error{
-		What: what, Subject: t.Subject(), Tried: fmt.Sprintf("starting it on node %q", r.cfg.Self.Ref.Name),
+		What: what, Subject: t.On(r.cfg.Self.Ref.Name), Tried: "starting it",
 		Next: "ask for less, or for a node with a higher bound by the application or group that has one",
 	}).Error()}
 }
@@ -138,7 +138,6 @@ func (s *Workers) overtimeReason(a *attempt, r *backend.Result) string {
 		next = "give its job one of its own (--time-limit), as far as the node allows that"
 	}
 	return (&api.Error{
-		What: fmt.Sprintf(what, a.limits.Time, whose), Subject: t.Subject(),
-		Tried: fmt.Sprintf("running it on node %q", s.cfg.Self.Ref.Name), Next: next,
+		What: fmt.Sprintf(what, a.limits.Time, whose), Subject: t.On(s.cfg.Self.Ref.Name), Tried: "running it", Next: next,
 	}).Error()
 }

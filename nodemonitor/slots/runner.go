@@ -96,8 +96,8 @@ func (r *runner) repeated(a *attempt) sched.Outcome {
 
 func (r *runner) noBackend(t *backend.Task) string {
 	return (&api.Error{
-		What: fmt.Sprintf("there is no backend %q", t.Payload.Backend), Subject: t.Subject(),
-		Tried: fmt.Sprintf("starting it on node %q", r.cfg.Self.Ref.Name), Next: "run the same version of pigeon on all hosts",
+		What: fmt.Sprintf("there is no backend %q", t.Payload.Backend), Subject: t.On(r.cfg.Self.Ref.Name),
+		Tried: "starting it", Next: "run the same version of pigeon on all hosts",
 	}).Error()
 }
 

@@ -196,5 +196,5 @@ func (r *Registry) warn(worker string, ref TaskRef, what string) {
 
 // reason returns a reason of four parts.
 func (r *Registry) reason(t *backend.Task, what, next string) string {
-	return (&api.Error{What: what, Subject: t.Subject(), Tried: fmt.Sprintf("running it on node %q", r.cfg.Node), Next: next}).Error()
+	return (&api.Error{What: what, Subject: t.On(r.cfg.Node), Tried: "running it", Next: next}).Error()
 }

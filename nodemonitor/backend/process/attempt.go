@@ -149,7 +149,7 @@ func (r *run) result(e guard.Event) backend.Result {
 		next += leftRunning(e.Strays)
 		what, next, code := r.limitMet(&e, what, next)
 		res.Code = code
-		res.Reason = fmt.Sprintf("task %s on node %q: %s%s; %s", r.task.Short(), r.b.cfg.Node, what, lastSaid(e.Tail), next)
+		res.Reason = fmt.Sprintf("%s: %s%s; %s", r.task.On(r.b.cfg.Node), what, lastSaid(e.Tail), next)
 	}
 	return res
 }
@@ -212,13 +212,13 @@ func (r *run) neverBegan(f *guard.Fault) backend.Result {
 	return res
 }
 
-// reason returns a reason of four parts.
+// reason returns a reason of four parts. Whoever reads it knows which job it is about.
 func (r *run) reason(what, next string) string {
 	tried := "starting it"
 	if e := r.task.Payload.Exec; e != nil && len(e.Argv) > 0 {
-		tried = fmt.Sprintf("running %q on node %q", commandLine(e.Argv), r.b.cfg.Node)
+		tried = fmt.Sprintf("running %q", commandLine(e.Argv))
 	}
-	return (&api.Error{What: what, Subject: r.task.Subject(), Tried: tried, Next: next}).Error()
+	return (&api.Error{What: what, Subject: r.task.On(r.b.cfg.Node), Tried: tried, Next: next}).Error()
 }
 
 // commandLine shows a command in a message, shortened when it is long.

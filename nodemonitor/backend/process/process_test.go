@@ -169,8 +169,7 @@ func TestReasonHasFourParts(t *testing.T) {
 	k.Payload.Exec.Dir = "/no/such/folder"
 	r := newNode(t, guard.Options{}).run(t, k)
 	for _, part := range []string{
-		`"/no/such/folder" does not exist`, `task "part-a" (number 7, attempt 2) of job "nightly"`,
-		`running "true" on node "n1"`, "give a folder that exists on every node",
+		`"/no/such/folder" does not exist`, `task 7 ("part-a") on node "n1"`, `running "true"`, "give a folder that exists on every node",
 	} {
 		if !strings.Contains(r.Reason, part) {
 			t.Errorf("the reason %q lacks %q", r.Reason, part)
