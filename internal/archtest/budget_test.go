@@ -18,7 +18,7 @@ var (
 	// lines of Go that ships, with comments, without tests and generated code, by top folder.
 	lineBudget = map[string]int{
 		"client": 1_280, "cluster": 1_990, "cmd": 12_600, "frontend": 23_240, "internal": 57_030, "master": 4_925, "nodemonitor": 22_580,
-		"thrift": 8_020, "packaging": 30, "sparkplugin": 940, "bench": 19_700, "deploy": 2_160,
+		"thrift": 7_965, "packaging": 30, "sparkplugin": 940, "bench": 19_700, "deploy": 2_160,
 	}
 	packageBudget    = 150    // of the product
 	dependencyBudget = 27     // direct, of the product, with those of its tests

@@ -15,17 +15,6 @@ type Application interface {
 	FrontendMessage(ctx context.Context, task TaskRef, status int32, message []byte) error
 }
 
-// ApplicationProcessor serves FrontendService.
-func ApplicationProcessor(a Application) thrift.TProcessor {
-	return published.NewFrontendServiceProcessor(applicationHandler{a})
-}
-
-type applicationHandler struct{ application Application }
-
-func (h applicationHandler) FrontendMessage(ctx context.Context, task *published.TFullTaskId, status int32, message []byte) error {
-	return h.application.FrontendMessage(ctx, taskRefFrom(task), status, message)
-}
-
 // FrontendClient calls an application.
 type FrontendClient struct{ caller Caller }
 

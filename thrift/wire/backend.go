@@ -67,36 +67,3 @@ func (h backendHandler) TasksFinished(ctx context.Context, tasks []*published.TF
 func (h backendHandler) SendFrontendMessage(ctx context.Context, app string, task *published.TFullTaskId, status int32, message []byte) error {
 	return bounded(h.registry.FrontendMessage(ctx, app, taskRefFrom(task), status, message))
 }
-
-// RegistryClient calls a node monitor as a backend process of Pigeon does.
-type RegistryClient struct{ caller Caller }
-
-var _ BackendRegistry = (*RegistryClient)(nil)
-
-// NewRegistryClient calls the node monitor that the caller's connections lead to.
-func NewRegistryClient(c Caller) *RegistryClient { return &RegistryClient{caller: c} }
-
-// Register announces where the backend serves BackendService.
-func (r *RegistryClient) Register(ctx context.Context, app, address string, kind BackendKind) error {
-	ok, err := invoke(ctx, r.caller, "registering a backend", func(ctx context.Context, c thrift.TClient) (bool, error) {
-		return published.NewMasterServiceClient(c).RegisterBackend(ctx, app, address, int32(kind))
-	})
-	return declined(ok, err, "registering a backend")
-}
-
-// TasksFinished reports the end of tasks.
-func (r *RegistryClient) TasksFinished(ctx context.Context, tasks []TaskRef, worker string) error {
-	return invokeVoid(ctx, r.caller, "reporting finished tasks", func(ctx context.Context, c thrift.TClient) error {
-		if at := hostPortTo(worker); at != nil {
-			return published.NewMasterServiceClient(c).TaskFinished(ctx, mapped(tasks, taskRefTo), at)
-		}
-		return published.NewNodeMonitorServiceClient(c).TasksFinished(ctx, mapped(tasks, taskRefTo))
-	})
-}
-
-// FrontendMessage sends a message to the application.
-func (r *RegistryClient) FrontendMessage(ctx context.Context, app string, task TaskRef, status int32, message []byte) error {
-	return invokeVoid(ctx, r.caller, "sending a message to the application", func(ctx context.Context, c thrift.TClient) error {
-		return published.NewMasterServiceClient(c).SendFrontendMessage(ctx, app, taskRefTo(task), status, message)
-	})
-}

@@ -15,17 +15,6 @@ type Launcher interface {
 	LaunchTask(ctx context.Context, message []byte, task TaskRef, user User) error
 }
 
-// LauncherProcessor serves BackendService.
-func LauncherProcessor(l Launcher) thrift.TProcessor {
-	return published.NewBackendServiceProcessor(launcherHandler{l})
-}
-
-type launcherHandler struct{ launcher Launcher }
-
-func (h launcherHandler) LaunchTask(ctx context.Context, message []byte, task *published.TFullTaskId, user *published.TUserGroupInfo) error {
-	return h.launcher.LaunchTask(ctx, message, taskRefFrom(task), userFrom(user))
-}
-
 // BackendClient calls a backend process.
 type BackendClient struct{ caller Caller }
 
