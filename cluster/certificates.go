@@ -106,7 +106,7 @@ func (c *Cluster) Security() (client.Security, error) {
 	}
 	var s settings.Settings
 	c.spec.secure(&s, &c.places, observer)
-	mine, err := credentials.Open(credentials.Options{Cluster: settings.DefaultSettings().Cluster, CA: s.TLSCA, Cert: s.TLSCert, Key: s.TLSKey})
+	mine, err := credentials.Open(credentials.Options{Cluster: settings.DefaultSettings().Cluster, CA: filepath.Join(s.TLS, authority.TrustFile), Cert: filepath.Join(s.TLS, authority.CertFile), Key: filepath.Join(s.TLS, authority.KeyFile)})
 	if err != nil {
 		return client.Security{}, err
 	}
@@ -120,11 +120,5 @@ func (s *Spec) secure(c *settings.Settings, p *places, h holder) {
 		c.Insecure = s.Network != nil && !s.Earlier
 		return
 	}
-	c.TLSCA, c.TLSCert, c.TLSKey = p.files(h)
-}
-
-// files returns the files of a holder: the authority, the certificate and its key.
-func (p *places) files(h holder) (ca, cert, key string) {
-	dir := p.folder(h)
-	return filepath.Join(dir, authority.CAFile), filepath.Join(dir, authority.CertFile), filepath.Join(dir, authority.KeyFile)
+	c.TLS = p.folder(h)
 }

@@ -109,8 +109,7 @@ func (s *Spec) admission(p *places) (admit func(i int) []string, before string, 
 		return func(int) []string { return nil }, "nats://", nil
 	case s.TLS:
 		return func(i int) []string {
-			ca, cert, key := p.files(holder{authority.NATS, natsName(i)})
-			return []string{"--tls-ca", ca, "--tls-cert", cert, "--tls-key", key}
+			return []string{"--tls", p.folder(holder{authority.NATS, natsName(i)})}
 		}, "tls://", nil
 	}
 	secret, file := rand.Text(), filepath.Join(p.dir, "config", "nats.secret")

@@ -81,7 +81,7 @@ func TestPKI(t *testing.T) {
 	}
 	failing(t, "already", "pki", "init", "--dir", dir)
 	text := ran(t, "pki", "issue", "--dir", dir, "--role", "frontend", "--name", "f0", "--host", "f0.example.org", "--host", "10.0.0.1")
-	for _, want := range []string{"certificate of frontend f0", "tls_cert: " + filepath.Join(dir, "frontend-f0", "cert.pem"), "tls_crl: " + filepath.Join(dir, "crl.pem")} {
+	for _, want := range []string{"certificate of frontend f0", "tls: " + filepath.Join(dir, "frontend-f0") + "\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}
@@ -109,7 +109,7 @@ func TestPKI(t *testing.T) {
 	if out := ran(t, "pki", "renew", "--dir", dir, "--within", "1d"); !strings.Contains(out, "none of 3 certificates") {
 		t.Errorf("%q", out)
 	}
-	failing(t, "there is no cert.pem", "pki", "renew", "--dir", dir, t.TempDir())
+	failing(t, "there is no tls.crt", "pki", "renew", "--dir", dir, t.TempDir())
 
 	revoked := lines[access.CertificateLine](t, ran(t, "pki", "revoke", "--dir", dir, "--role", "node", "--name", "n1", "-o", "json"))
 	if len(revoked) != 2 || revoked[0].State != "revoked" || revoked[1].State != "revoked" {

@@ -111,8 +111,7 @@ func startSecured(t *testing.T) *securedCluster {
 		succeed(t, "pki", "issue", "--dir", c.pki, "--role", role, "--name", name)
 		at := filepath.Join(c.pki, role+"-"+name)
 		p := spawn(t, slices.Concat([]string{
-			verb, "--http", "", "--listen", "127.0.0.1:0", "--tls-ca", filepath.Join(at, "ca.pem"), "--tls-cert", filepath.Join(at, "cert.pem"),
-			"--tls-key", filepath.Join(at, "key.pem"), "--tls-crl", filepath.Join(c.pki, "crl.pem"), "--tokens-file", c.tokens,
+			verb, "--http", "", "--listen", "127.0.0.1:0", "--tls", at, "--tokens-file", c.tokens,
 		}, args)...)
 		c.processes = append(c.processes, p)
 		return p
@@ -208,6 +207,33 @@ func (c *securedCluster) refuses(t *testing.T, alice string) {
 		for _, want := range r.want {
 			if !strings.Contains(errs, want) {
 				t.Errorf("%s: %q lacks %q", name, errs, want)
+			}
+		}
+	}
+}
+
+// A folder of certificates that lacks a file is refused, with the name of the file and what to do.
+func TestTLSFolderThatLacksAFile(t *testing.T) {
+	dir := t.TempDir()
+	pki := filepath.Join(dir, "pki")
+	succeed(t, "pki", "init", "--dir", pki)
+	for role, args := range map[string][]string{
+		"frontend": {"--id", "n1", "--listen", "127.0.0.1:0", "--internal-listen", "127.0.0.1:0", "--http", "", "--data", filepath.Join(dir, "data")},
+		"nats":     {"--listen", "127.0.0.1:0"},
+	} {
+		succeed(t, "pki", "issue", "--dir", pki, "--role", role, "--name", "n1", "--host", "127.0.0.1")
+		folder := filepath.Join(pki, role+"-n1")
+		for _, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
+			file := filepath.Join(folder, name)
+			if err := os.Rename(file, file+".away"); err != nil {
+				t.Fatal(err)
+			}
+			code, _, errs := program(t, slices.Concat([]string{role, "--tls", folder}, args)...)
+			if code != cli.ExitFailed || !strings.Contains(errs, file+": it is not there") || !strings.Contains(errs, "'pigeon pki issue --out FOLDER' writes ca.crt, tls.crt and tls.key") {
+				t.Errorf("a %s without %s: status %d, %s", role, name, code, errs)
+			}
+			if err := os.Rename(file+".away", file); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

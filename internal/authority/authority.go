@@ -18,15 +18,22 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
 
-// The names of the files of an authority, and of those that belong to a certificate.
+// The names of the files of an authority.
 const (
-	CAFile   = "ca.pem"
-	CRLFile  = "crl.pem"
-	CertFile = "cert.pem"
-	KeyFile  = "key.pem"
+	CAFile  = "ca.pem"
+	CRLFile = "crl.pem"
 
 	keyOfAuthority = "ca.key"
 	issuedFolder   = "issued"
+)
+
+// The names of the files in the folder of a certificate, as Kubernetes names those of a Secret: the
+// certificates of the authorities, the certificate, its key, and the list of what is revoked.
+const (
+	TrustFile   = "ca.crt"
+	CertFile    = "tls.crt"
+	KeyFile     = "tls.key"
+	RevokedFile = "ca.crl"
 )
 
 const (

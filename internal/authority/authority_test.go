@@ -59,7 +59,7 @@ func TestModes(t *testing.T) {
 	for path, mode := range map[string]fs.FileMode{
 		a.Dir(): 0o700 | fs.ModeDir, filepath.Join(a.Dir(), "ca.key"): 0o600, filepath.Join(a.Dir(), "issued"): 0o700 | fs.ModeDir,
 		filepath.Join(a.Dir(), authority.CAFile): 0o644, filepath.Join(a.Dir(), authority.CRLFile): 0o644,
-		host: 0o700 | fs.ModeDir, filepath.Join(host, authority.KeyFile): 0o600, filepath.Join(host, authority.CertFile): 0o644, filepath.Join(host, authority.CAFile): 0o644,
+		host: 0o700 | fs.ModeDir, filepath.Join(host, authority.KeyFile): 0o600, filepath.Join(host, authority.CertFile): 0o644, filepath.Join(host, authority.TrustFile): 0o644,
 	} {
 		if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
@@ -68,7 +68,7 @@ func TestModes(t *testing.T) {
 	if err := issued.Write(host); err == nil {
 		t.Error("a key was overwritten")
 	} else {
-		refused(t, err, "cert.pem", "renew", "--out")
+		refused(t, err, "tls.crt", "renew", "--out")
 	}
 }
 

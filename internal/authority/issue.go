@@ -39,6 +39,7 @@ type Issued struct {
 	Certificate *x509.Certificate
 	Cert, Key   []byte // PEM
 	CA          []byte // PEM of the authority's
+	list        string // file with what the authority has revoked
 }
 
 // Issue makes a key and a certificate for it. A copy of the certificate stays with the
@@ -73,7 +74,7 @@ func (a *Authority) Issue(r Request, now time.Time) (*Issued, error) {
 	if err != nil {
 		return nil, failed(a.dir, "writing a key", err)
 	}
-	return &Issued{Certificate: cert, Cert: encodeCertificate(cert.Raw), Key: text, CA: encodeCertificate(a.cert.Raw)}, nil
+	return &Issued{Certificate: cert, Cert: encodeCertificate(cert.Raw), Key: text, CA: encodeCertificate(a.cert.Raw), list: a.listPath()}, nil
 }
 
 // sign makes a certificate and keeps a copy.
@@ -172,9 +173,9 @@ func Vacant(dir string) error {
 	return e
 }
 
-// Write writes cert.pem, key.pem and ca.pem into a folder, which is made with mode 0700. It must
-// be [Vacant], and not have the ca.pem of another authority. Of several callers, of any process, one
-// writes. After an error nothing of it is left.
+// Write writes tls.crt, tls.key and ca.crt into a folder, which is made with mode 0700, and makes ca.crl a link
+// to the authority's list. The folder must be [Vacant], and not have the ca.crt of another authority. Of several
+// callers, of any process, one writes. After an error nothing of it is left.
 func (i *Issued) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed(dir, "making the folder", err)
@@ -198,7 +199,7 @@ func (i *Issued) Write(dir string) error {
 	}
 	list := []file{{KeyFile, 0o600, i.Key}, {CertFile, 0o644, i.Cert}}
 	if !trusted {
-		list = slices.Insert(list, 1, file{CAFile, 0o644, i.CA})
+		list = slices.Insert(list, 1, file{TrustFile, 0o644, i.CA})
 	}
 	for n, f := range list {
 		if err := files.Replace(filepath.Join(dir, f.name), f.mode, f.text); err != nil {
@@ -208,23 +209,42 @@ func (i *Issued) Write(dir string) error {
 			return failed(filepath.Join(dir, f.name), "writing a certificate and its key", err)
 		}
 	}
+	return i.link(dir)
+}
+
+// link has a folder follow the authority's list of what is revoked, unless it has a list.
+func (i *Issued) link(dir string) error {
+	list, err := filepath.Abs(i.list)
+	own, wrong := filepath.Abs(dir)
+	if err = errors.Join(err, wrong); err == nil {
+		list, err = filepath.Rel(own, list)
+	}
+	if err == nil {
+		err = os.Symlink(list, filepath.Join(dir, RevokedFile))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return failed(filepath.Join(dir, RevokedFile), "linking to the list of what is revoked", err)
+	}
 	return nil
 }
 
-// trusted reports whether a folder has the ca.pem of this authority already. One of another authority
-// is refused: those that read it would trust another cluster, and an authority whose folder that is
-// would be lost.
-func (i *Issued) trusted(dir string) (bool, error) {
-	switch there, err := os.ReadFile(filepath.Join(dir, CAFile)); {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, failed(filepath.Join(dir, CAFile), "reading what is there already", err)
-	case bytes.Contains(there, bytes.TrimSpace(i.CA)):
-		return true, nil
+// trusted reports whether a folder has the ca.crt of this authority already. One of another authority
+// is refused, and so is the folder of another authority: those that read it would trust another cluster.
+func (i *Issued) trusted(dir string) (found bool, err error) {
+	for _, name := range []string{CAFile, TrustFile} {
+		there, err := os.ReadFile(filepath.Join(dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return false, failed(filepath.Join(dir, name), "reading what is there already", err)
+		case bytes.Contains(there, bytes.TrimSpace(i.CA)):
+			found = name == TrustFile
+		default:
+			return false, &api.Error{
+				Problem: api.Invalid, What: "it has the " + name + " of another authority", Subject: dir, Tried: "writing a certificate and its key",
+				Next: "name another folder with --out, or move that file away if nothing uses it",
+			}
+		}
 	}
-	return false, &api.Error{
-		Problem: api.Invalid, What: "it has the " + CAFile + " of another authority", Subject: dir, Tried: "writing a certificate and its key",
-		Next: "name another folder with --out, or move that file away if nothing uses it",
-	}
+	return found, nil
 }

@@ -233,11 +233,11 @@ func TestRenewRefuses(t *testing.T) {
 	_, err = a.Renew(dir, 0, now)
 	refused(t, err, "was revoked", "issue another one")
 	_, err = a.Renew(t.TempDir(), 0, now)
-	refused(t, err, "cert.pem", "no such file")
+	refused(t, err, "tls.crt", "no such file")
 	if got, err := os.ReadFile(filepath.Join(dir, authority.CertFile)); err != nil || string(got) != string(i.Cert) {
 		t.Errorf("the certificate has changed: %v", err)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 4 {
 		t.Errorf("%v, %v", left, err)
 	}
 	// A list signed by another key is not accepted.

@@ -11,7 +11,7 @@ import (
 )
 
 // Renew replaces the certificate in a folder by one that begins now, for the same subject, hosts
-// and key, and returns it. lifetime 0 keeps the lifetime that it had. A reader of cert.pem sees the
+// and key, and returns it. lifetime 0 keeps the lifetime that it had. A reader of tls.crt sees the
 // old one or the new one. A certificate of another authority, and one that is revoked, are refused;
 // none is revoked meanwhile, so that a new one is among those that [Authority.Revoke] has to choose
 // from.

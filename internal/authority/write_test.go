@@ -49,7 +49,7 @@ func TestWriteAtOnce(t *testing.T) {
 			if err := <-results; err == nil {
 				written++
 			} else {
-				refused(t, err, "cert.pem", "--out")
+				refused(t, err, "tls.crt", "--out")
 			}
 		}
 		if _, err := tls.LoadX509KeyPair(filepath.Join(dir, authority.CertFile), filepath.Join(dir, authority.KeyFile)); err != nil || written != 1 {
@@ -62,7 +62,7 @@ func TestWriteAtOnce(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	a := newAuthority(t, "pigeon", time.Now())
 	dir := t.TempDir()
-	obstacle := filepath.Join(dir, authority.CAFile)
+	obstacle := filepath.Join(dir, authority.TrustFile)
 	if err := os.Mkdir(obstacle, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestWriteBesideKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := issued(t, a).Write(dir)
-	refused(t, err, "key.pem without a cert.pem", "remove key.pem", "--out")
+	refused(t, err, "tls.key without a tls.crt", "remove tls.key", "--out")
 }
 
 // The ca.pem of another authority is not overwritten; that of the same one may be there, with others.
@@ -103,14 +103,14 @@ func TestWriteBesideAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	both := append(bytes.Clone(theirs), i.CA...)
-	if err := os.WriteFile(filepath.Join(dir, authority.CAFile), both, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, authority.TrustFile), both, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := i.Write(dir); err != nil {
 		t.Fatal(err)
 	}
-	if kept, err := os.ReadFile(filepath.Join(dir, authority.CAFile)); err != nil || !bytes.Equal(kept, both) {
-		t.Errorf("ca.pem was replaced: %v", err)
+	if kept, err := os.ReadFile(filepath.Join(dir, authority.TrustFile)); err != nil || !bytes.Equal(kept, both) {
+		t.Errorf("ca.crt was replaced: %v", err)
 	}
 }
 

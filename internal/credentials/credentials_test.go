@@ -83,8 +83,8 @@ func TestWarningNamesWhatEnds(t *testing.T) {
 	}{
 		"neither":       {authority.AuthorityLifetime, 365 * 24 * time.Hour, nil},
 		"own":           {authority.AuthorityLifetime, 24 * time.Hour, []string{"a certificate", authority.CertFile}},
-		"the authority": {48 * time.Hour, 0, []string{"an authority", authority.CAFile}},
-		"both":          {48 * time.Hour, 24 * time.Hour, []string{"an authority", authority.CAFile, "a certificate", authority.CertFile}},
+		"the authority": {48 * time.Hour, 0, []string{"an authority", authority.TrustFile}},
+		"both":          {48 * time.Hour, 24 * time.Hour, []string{"an authority", authority.TrustFile, "a certificate", authority.CertFile}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -101,7 +101,7 @@ func TestWarningNamesWhatEnds(t *testing.T) {
 			}
 			var log strings.Builder
 			watched := credentialstest.Open(t, credentials.Options{
-				Cluster: "c", CA: filepath.Join(dir, authority.CAFile), Cert: filepath.Join(dir, authority.CertFile), Key: filepath.Join(dir, authority.KeyFile), Log: slog.New(slog.NewTextHandler(&log, nil)),
+				Cluster: "c", CA: filepath.Join(dir, authority.TrustFile), Cert: filepath.Join(dir, authority.CertFile), Key: filepath.Join(dir, authority.KeyFile), Log: slog.New(slog.NewTextHandler(&log, nil)),
 			})
 			ctx, end := context.WithCancel(t.Context())
 			end() // Watch looks once
@@ -457,4 +457,32 @@ func FuzzNamed(f *testing.F) {
 			t.Fatalf("%+v, written and read again: %+v, %v", p, again, err)
 		}
 	})
+}
+
+// A folder may have no list of what is revoked; one that was there must stay, and a link that leads nowhere is
+// not taken for none.
+func TestCRLMayBeAbsent(t *testing.T) {
+	a := credentialstest.New(t, "c")
+	o := a.Issue(identity.Node, "n1")
+	list, err := os.ReadFile(o.CRL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.CRL, o.CRLMayBeAbsent = filepath.Join(t.TempDir(), authority.RevokedFile), true
+	c := credentialstest.Open(t, o)
+	if err := c.Reload(); err != nil {
+		t.Errorf("still none: %v", err)
+	}
+	if err := errors.Join(os.WriteFile(o.CRL, list, 0o600), c.Reload()); err != nil {
+		t.Errorf("a list: %v", err)
+	}
+	if err := os.Remove(o.CRL); err != nil || c.Reload() == nil {
+		t.Errorf("a list that is gone is taken for none (%v)", err)
+	}
+	if err := os.Symlink("nowhere", o.CRL); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := credentials.Open(o); err == nil || !strings.Contains(err.Error(), o.CRL) {
+		t.Errorf("a link that leads nowhere: %v", err)
+	}
 }

@@ -17,6 +17,9 @@ type Options struct {
 	// when there is a CA, a client need not. CRL is a file with the authorities' lists of
 	// revoked certificates (PEM), "" for none.
 	CA, Cert, Key, CRL string
+	// CRLMayBeAbsent is set where nothing is revoked while there is no CRL. One that was read must
+	// stay.
+	CRLMayBeAbsent bool
 	// Insecure makes every caller a superuser whose certificate does not name another role.
 	Insecure bool
 	// LocalRole is the role of callers on this machine that the kernel names and that are

@@ -6,6 +6,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -38,13 +39,16 @@ func (c *Credentials) load() (*state, error) {
 	for _, a := range s.authorities {
 		s.roots.AddCert(a)
 	}
-	if c.opts.CRL != "" {
+	if c.opts.CRL != "" && !c.withoutCRL() {
 		if s.revoked, err = revocations(c.opts.CRL, s.authorities); err != nil {
 			return nil, unusable(c.opts.CRL, "reading the list of revoked certificates", err)
 		}
 	}
 	if c.opts.Cert == "" {
 		return s, nil
+	}
+	if err := Missing(c.opts.Key); err != nil {
+		return nil, err
 	}
 	if err := files.CheckSecret(c.opts.Key, "the key of the certificate"); err != nil {
 		return nil, err
@@ -63,6 +67,17 @@ func (c *Credentials) load() (*state, error) {
 	return s, nil
 }
 
+// withoutCRL reports whether nothing is revoked, since the list may be absent, is so, and was never read. A
+// link to a list that is gone is no absence.
+func (c *Credentials) withoutCRL() bool {
+	before := c.state.Load()
+	if !c.opts.CRLMayBeAbsent || before != nil && before.revoked != nil {
+		return false
+	}
+	_, err := os.Lstat(c.opts.CRL)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // ends returns when the first of the own certificate and the authorities' expires; the zero
 // time without TLS.
 func (s *state) ends() (t time.Time) {
@@ -79,10 +94,25 @@ func (s *state) ends() (t time.Time) {
 }
 
 func unusable(file, tried string, err error) error {
-	return &api.Error{
+	e := &api.Error{
 		Problem: api.Invalid, Subject: file, What: err.Error(), Tried: tried,
 		Next: "correct the file, or have it issued again ('pigeon pki')",
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.What = "it is not there"
+		e.Next = "put it there: 'pigeon pki issue --out FOLDER' writes ca.crt, tls.crt and tls.key, for which a daemon has the setting tls; or correct the setting"
+	}
+	return e
+}
+
+// Missing returns an error that names the first of some files which is not there, nil when all are. "" is none.
+func Missing(paths ...string) error {
+	for _, path := range paths {
+		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
+			return unusable(path, "reading certificates", err)
+		}
+	}
+	return nil
 }
 
 // maxFile bounds a file of certificates, bytes.

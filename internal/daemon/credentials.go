@@ -39,7 +39,7 @@ func (l *Lifecycle) Secure(s Settings, m *telemetry.Metrics, self wire.Ref) erro
 	WatchCredentials(c, m)
 	WatchServers(l.serverStats, m)
 	if s.Insecure {
-		l.log.Warn("INSECURE: every caller may do everything, run programs as this daemon's user among them; set tls_ca, tls_cert and tls_key, and leave out insecure", "listeners", "all")
+		l.log.Warn("INSECURE: every caller may do everything, run programs as this daemon's user among them; set tls, and leave out insecure", "listeners", "all")
 	}
 	if err := l.openAudit(s, fmt.Sprintf("%s %s", RoleOf(self.Role), self.Name), m); err != nil {
 		return err

@@ -27,6 +27,8 @@ func TestSecurityRules(t *testing.T) {
 		"an address of a network":          {func(s *daemon.Settings) { s.HTTP = "10.0.0.1:80" }, "http"},
 		"insecure":                         {func(s *daemon.Settings) { s.HTTP, s.Insecure = "10.0.0.1:80", true }, ""},
 		"TLS":                              {func(s *daemon.Settings) { tls(s); s.HTTP = "10.0.0.1:80" }, ""},
+		"a folder":                         {func(s *daemon.Settings) { s.TLS, s.HTTP = "tls", "10.0.0.1:80" }, ""},
+		"a folder and another key":         {func(s *daemon.Settings) { s.TLS, s.TLSKey = "tls", "key.pem" }, ""},
 		"a certificate without a key":      {func(s *daemon.Settings) { tls(s); s.TLSKey = "" }, "tls_cert"},
 		"a certificate without authority":  {func(s *daemon.Settings) { tls(s); s.TLSCA = "" }, "tls_ca"},
 		"an authority without certificate": {func(s *daemon.Settings) { s.TLSCA = "ca.pem" }, "tls_ca"},

@@ -23,7 +23,7 @@ func TestSettingsAreTheDaemonsOwn(t *testing.T) {
 	if err != nil || cfg.NATS != "nats://h:1" || cfg.Cluster != "pigeon" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
-	if len(origins) != 26 || origins[0].Key != "id" || origins[1].Key != "cluster" {
+	if len(origins) != 27 || origins[0].Key != "id" || origins[1].Key != "cluster" {
 		t.Errorf("keys: %+v", origins)
 	}
 	_, _, err = config.Load(settings{"x", daemon.DefaultSettings()}, config.Source{Environ: []string{"PIGEON_CUTOFF=0s"}})
@@ -79,6 +79,7 @@ func TestServersKnowADaemonByItsCertificate(t *testing.T) {
 		cert, ca string
 	}{
 		"TLS":                 {func(*daemon.Settings) {}, own, "ca.pem"},
+		"a folder":            {func(s *daemon.Settings) { s.TLS, s.TLSCA, s.TLSCert, s.TLSKey = "f", "", "", "" }, "f/tls.crt", "f/ca.crt"},
 		"another authority":   {func(s *daemon.Settings) { s.NATSCA = "nats-ca.pem" }, own, "nats-ca.pem"},
 		"another certificate": {func(s *daemon.Settings) { s.NATSCert, s.NATSKey = other, "nats.key" }, other, ""},
 		"credentials":         {func(s *daemon.Settings) { s.NATSCredentials = "user.creds" }, "", ""},

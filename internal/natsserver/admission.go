@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -118,7 +119,7 @@ func (o Options) newAdmission(s *server.Options) (*admission, error) {
 		a.log = slog.New(slog.DiscardHandler)
 	}
 	var err error
-	if a.credentials, err = credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, DaemonUsers: o.DaemonUsers, Log: o.Log, Changed: a.disconnectRevoked}); err != nil {
+	if a.credentials, err = credentials.Open(credentials.Options{Cluster: o.Cluster, CA: o.CA, CRL: o.CRL, CRLMayBeAbsent: o.CRL == filepath.Join(o.TLS, authority.RevokedFile), DaemonUsers: o.DaemonUsers, Log: o.Log, Changed: a.disconnectRevoked}); err != nil {
 		return nil, err
 	}
 	if o.CA == "" || s.Cluster.TLSConfig == nil {

@@ -42,7 +42,7 @@ func TestServerOfAnotherAuthorityJoins(t *testing.T) {
 	}
 	folder, _ := next.issue(authority.NATS, "n2")
 	for _, of := range []string{own, folder} {
-		if err := os.WriteFile(filepath.Join(of, authority.CAFile), both, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(of, authority.TrustFile), both, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/internal/notice"
 
+	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/files"
 )
@@ -33,10 +34,11 @@ type Options struct {
 	SyncInterval  string        `mapstructure:"sync_interval" doc:"always: what is acknowledged is on the disk; a duration: it is so only after that time, and a loss of power before loses it, for which daemons refuse the server"`
 	Election      time.Duration `mapstructure:"election_timeout" doc:"after this long without its leader, up to twice as long by chance, a replica of a stream stands for election; longer on machines whose disks are slow"`
 	Monitor       string        `mapstructure:"monitor" doc:"host:port of the server's monitoring (HTTP); empty: none"`
-	CA            string        `mapstructure:"tls_ca" common:"yes" doc:"file with the certificates by which those of clients and other servers must be signed; empty: they are not asked for one"`
-	Cert          string        `mapstructure:"tls_cert" common:"yes" doc:"file with the certificate of this server; empty: no TLS"`
-	Key           string        `mapstructure:"tls_key" common:"yes" doc:"file with the key of tls_cert"`
-	CRL           string        `mapstructure:"tls_crl" doc:"file with the lists of revoked certificates (PEM); empty: none"`
+	TLS           string        `mapstructure:"tls" common:"yes" doc:"folder with ca.crt (certificates by which those of clients and other servers must be signed; not read with secret_file), tls.crt (this server's), tls.key, and, where there is one, ca.crl (what is revoked), as 'pigeon pki issue' and Kubernetes name them; empty: no TLS"`
+	CA            string        `mapstructure:"tls_ca" doc:"file in place of ca.crt of tls; where tls is empty and this, too, clients and servers are not asked for a certificate"`
+	Cert          string        `mapstructure:"tls_cert" doc:"file in place of tls.crt of tls"`
+	Key           string        `mapstructure:"tls_key" doc:"file in place of tls.key of tls"`
+	CRL           string        `mapstructure:"tls_crl" doc:"file in place of ca.crl of tls, which must be there then"`
 	Cluster       string        `mapstructure:"cluster" common:"yes" doc:"name of Pigeon's cluster: of those that tls_ca signs, the certificates of its daemons are admitted, each with the permissions of its role and name"`
 	SecretFile    string        `mapstructure:"secret_file" common:"yes" doc:"file of mode 0600 with a secret of 16 bytes or more, which clients have in their URL (nats://SECRET@host:port), and the other servers of the cluster in theirs; not with tls_ca; empty: none"`
 	DaemonUsers   []string      `mapstructure:"daemon_users" doc:"users of this machine whose processes are admitted on loopback in addition to this server's own user and root"`
@@ -51,8 +53,21 @@ func Default() Options {
 	return Options{Cluster: "pigeon", Listen: "127.0.0.1:4222", MaxStore: defaultMaxStore, SyncInterval: Always, Election: DefaultElection}
 }
 
+// inFolder returns the options with the files of the folder TLS where no other is named.
+func (o Options) inFolder() Options {
+	if o.TLS == "" {
+		return o
+	}
+	o.Cert, o.Key = cmp.Or(o.Cert, filepath.Join(o.TLS, authority.CertFile)), cmp.Or(o.Key, filepath.Join(o.TLS, authority.KeyFile))
+	if o.SecretFile == "" {
+		o.CA, o.CRL = cmp.Or(o.CA, filepath.Join(o.TLS, authority.TrustFile)), cmp.Or(o.CRL, filepath.Join(o.TLS, authority.RevokedFile))
+	}
+	return o
+}
+
 // Validate names the first setting that cannot work, as a *config.FieldError.
 func (o Options) Validate() error {
+	o = o.inFolder()
 	clustered := o.ClusterListen != "" || o.ClusterName != "" || len(o.Routes) > 0
 	d, err := time.ParseDuration(o.SyncInterval)
 	closed := o.Insecure || o.ConfigFile != "" // a configuration of NATS may have TLS and users: the server checks it at its start
@@ -69,9 +84,9 @@ func (o Options) Validate() error {
 		daemon.Refuse("cluster", !daemon.IsName(o.Cluster), daemon.NameRule),
 		daemon.Refuse("secret_file", o.SecretFile != "" && (o.CA != "" || o.ConfigFile != ""), "give tls_ca, or a configuration of NATS, or secret_file: one of them says who is admitted"),
 		daemon.Refuse("tls_cert", (o.Cert == "") != (o.Key == "") || o.CA != "" && o.Cert == "", "give tls_cert and tls_key, or neither; tls_ca only with them"),
-		daemon.Refuse("listen", !closed && o.Cert == "" && !daemon.IsLoopback(o.Listen), "use a loopback address (127.0.0.1), or set tls_ca, tls_cert and tls_key: everybody on the way could read and change what goes there; insecure: true allows it"),
-		daemon.Refuse("cluster_listen", !closed && o.Cert == "" && clustered && !daemon.IsLoopback(o.ClusterListen), "use a loopback address (127.0.0.1), or set tls_ca, tls_cert and tls_key: everybody on the way could read and change what goes there; insecure: true allows it"),
-		daemon.Refuse("tls_ca", !closed && o.CA == "" && o.SecretFile == "" && !daemon.IsLoopback(o.Listen), "set it, by which clients are known, or secret_file: the server would admit everybody who reaches it; insecure: true allows it"),
+		daemon.Refuse("listen", !closed && o.Cert == "" && !daemon.IsLoopback(o.Listen), "use a loopback address (127.0.0.1), or set tls: everybody on the way could read and change what goes there; insecure: true allows it"),
+		daemon.Refuse("cluster_listen", !closed && o.Cert == "" && clustered && !daemon.IsLoopback(o.ClusterListen), "use a loopback address (127.0.0.1), or set tls: everybody on the way could read and change what goes there; insecure: true allows it"),
+		daemon.Refuse("tls_ca", !closed && o.CA == "" && o.SecretFile == "" && !daemon.IsLoopback(o.Listen), "set tls, whose ca.crt says which clients are known, or secret_file: the server would admit everybody who reaches it; insecure: true allows it"),
 	)
 }
 

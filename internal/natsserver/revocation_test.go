@@ -121,5 +121,5 @@ func (p *revocable) server(folder string) natsserver.Options {
 }
 
 func filesOf(folder string) (ca, cert, key string) {
-	return filepath.Join(folder, authority.CAFile), filepath.Join(folder, authority.CertFile), filepath.Join(folder, authority.KeyFile)
+	return filepath.Join(folder, authority.TrustFile), filepath.Join(folder, authority.CertFile), filepath.Join(folder, authority.KeyFile)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/pigeon-sched/pigeon/internal/credentials"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 )
 
@@ -35,6 +36,13 @@ type Server struct {
 
 // Start starts a server and returns when it serves clients. The error is an *api.Error.
 func Start(o Options) (*Server, error) {
+	folder := o.TLS
+	o = o.inFolder()
+	if folder != "" {
+		if err := credentials.Missing(o.CA, o.Cert, o.Key); err != nil {
+			return nil, startError(o.Listen, err)
+		}
+	}
 	opts, err := o.serverOptions()
 	if err != nil {
 		return nil, startError(o.Listen, err)

@@ -18,8 +18,8 @@ func pkiIssueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "issue --role ROLE --name NAME",
 		Short: "Make a key and a certificate",
-		Long: `Makes a key and a certificate, and writes cert.pem, key.pem (mode 0600) and ca.pem into a
-folder, whose files are the settings tls_cert, tls_key and tls_ca. The roles are frontend,
+		Long: `Makes a key and a certificate, and writes tls.crt, tls.key (mode 0600), ca.crt and a link
+ca.crl to the list of what is revoked into a folder: the setting tls of a daemon. The roles are frontend,
 master, node, nats, and for people viewer, user (client is the same), operator and admin. The
 name of a frontend or node is its id, that of a master its group. Pigeon checks role and name,
 not hosts; --host is for others who check it, as clients of NATS and web browsers do.`,
@@ -65,24 +65,24 @@ not hosts; --host is for others who check it, as clients of NATS and web browser
 		if *output == cli.OutputJSON {
 			return cli.WriteAllJSON(cmd.OutOrStdout(), []CertificateLine{describe(i.Certificate, filepath.Join(*out, authority.CertFile), nil)})
 		}
-		return printIssued(cmd.OutOrStdout(), a, i, *out)
+		return printIssued(cmd.OutOrStdout(), i, *out)
 	}
 	return cmd
 }
 
-// printIssued prints the settings for the subject of an issued certificate.
-func printIssued(out io.Writer, a *authority.Authority, i *authority.Issued, dir string) error {
+// printIssued prints the setting for the subject of an issued certificate.
+func printIssued(out io.Writer, i *authority.Issued, dir string) error {
 	s, _ := authority.SubjectOf(i.Certificate)
 	fmt.Fprintf(out, "certificate of %s until %s in %s\n\n", s, i.Certificate.NotAfter.Format(time.DateOnly), dir)
-	for _, f := range []struct{ setting, path string }{
-		{"tls_ca", filepath.Join(dir, authority.CAFile)}, {"tls_cert", filepath.Join(dir, authority.CertFile)},
-		{"tls_key", filepath.Join(dir, authority.KeyFile)}, {"tls_crl", filepath.Join(a.Dir(), authority.CRLFile)},
-	} {
-		fmt.Fprintf(out, "%s: %s\n", f.setting, connect.Absolute(f.path))
+	if s.Role.IsPerson() {
+		at := func(name string) string { return connect.Absolute(filepath.Join(dir, name)) }
+		_, err := fmt.Fprintf(out, "tls_ca: %s\ntls_cert: %s\ntls_key: %s\n", at(authority.TrustFile), at(authority.CertFile), at(authority.KeyFile))
+		return err
 	}
+	fmt.Fprintf(out, "tls: %s\n", connect.Absolute(dir))
 	if s.Role == authority.NATS && len(i.Certificate.DNSNames)+len(i.Certificate.IPAddresses) == 0 {
 		fmt.Fprintln(out, "\nIt names no host: neither daemons nor other servers connect to a NATS server with it. Issue another one with\n--host for each name or address at which they reach it.")
 	}
-	_, err := fmt.Fprintln(out, "\nOn another machine these are the paths there; copy crl.pem there after each 'pigeon pki revoke'.")
+	_, err := fmt.Fprintln(out, "\nOn another machine it is the folder there; copy crl.pem to its ca.crl, now and after each 'pigeon pki revoke'.")
 	return err
 }

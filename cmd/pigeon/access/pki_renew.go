@@ -19,7 +19,7 @@ func pkiRenewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "renew [FOLDER]...",
 		Short: "Replace certificates before they end",
-		Long: `Replaces the cert.pem of folders, and of folders in them, by one that begins now, for the same
+		Long: `Replaces the tls.crt of folders, and of folders in them, by one that begins now, for the same
 name, hosts and key, if it ends within --within. Without a folder, those in the folder of the
 authority. Each is replaced at once, and daemons read it without a restart. A certificate that
 cannot be renewed does not stop the others; the exit status is 1 then.`,
@@ -95,7 +95,7 @@ const (
 	searchMost  = 100_000 // files and folders
 )
 
-// certificateFolders returns the folders with a cert.pem: those named, and those in them.
+// certificateFolders returns the folders with a tls.crt: those named, and those in them.
 func certificateFolders(folders []string) (found []string, err error) {
 	seen := 0
 	for _, root := range folders {

@@ -59,7 +59,7 @@ once it is copied there. A revoked certificate cannot be renewed; issue another 
 		if err := printCertificates(cmd.OutOrStdout(), *output, lines); err != nil || *output == cli.OutputJSON {
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nThe list is %s; it counts where a daemon's tls_crl names it or a copy of it.\n", filepath.Join(a.Dir(), authority.CRLFile))
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "\nThe list is %s; it counts where it, or a copy, is ca.crl in the folder tls of a daemon.\n", filepath.Join(a.Dir(), authority.CRLFile))
 		return err
 	}
 	return cmd

@@ -15,7 +15,7 @@ func pkiShowCommand() *cobra.Command {
 		Use:   "show [FILE|FOLDER]...",
 		Short: "Show whom certificates are for, and when they end",
 		Long: `Shows the certificate of the authority and all that it issued; or those of the files, and of
-cert.pem in the folders. Which of them are revoked is known where the authority is.`,
+tls.crt in the folders. Which of them are revoked is known where the authority is.`,
 		Example: "  pigeon pki show\n  pigeon pki show /etc/pigeon/tls -o json",
 	}
 	output := cli.AddOutputFlag(cmd)

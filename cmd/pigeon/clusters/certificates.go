@@ -103,7 +103,9 @@ func (c *certificates) add(p *HostPlan, r hosts.Role) error {
 	// All daemons read these files again when they change.
 	p.add(File{Path: at.certificate(r), Mode: publicMode, data: cert})
 	p.add(File{Path: at.key(r), Mode: keyMode, data: key, Daemons: daemons})
-	shared := []File{{Path: at.ca(), Mode: publicMode, data: c.ca}, {Path: at.crl(), Mode: publicMode, data: c.crl}}
+	p.add(File{Path: at.trusted(r), Mode: publicMode, data: c.ca})
+	p.add(File{Path: at.revoked(r), Mode: publicMode, data: c.crl})
+	shared := []File{{Path: at.ca(), Mode: publicMode, data: c.ca}}
 	if r != hosts.NATS && c.tokens != nil {
 		shared = append(shared, File{Path: at.tokens(), Mode: keyMode, data: c.tokens, Daemons: true})
 	}

@@ -113,9 +113,9 @@ func TestCertificatesAreKept(t *testing.T) {
 		}
 		for _, f := range h.Files {
 			switch f.Path {
-			case "/etc/pigeon/master.pem":
+			case "/etc/pigeon/tls/master/tls.crt":
 				pem = string(f.data)
-			case "/etc/pigeon/master.key":
+			case "/etc/pigeon/tls/master/tls.key":
 				key = string(f.data)
 			}
 		}
@@ -136,7 +136,7 @@ func TestCertificatesAreKept(t *testing.T) {
 		t.Error("a certificate was kept that is for another address")
 	}
 	first, former := issue(three, now)
-	if err := os.WriteFile(hostFile(folder, &hosts.Host{Name: "m1"}, "/etc/pigeon/master.key"), []byte(key), 0o600); err != nil {
+	if err := os.WriteFile(hostFile(folder, &hosts.Host{Name: "m1"}, "/etc/pigeon/tls/master/tls.key"), []byte(key), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pem, own := issue(three, now)

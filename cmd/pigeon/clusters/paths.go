@@ -1,6 +1,9 @@
 package clusters
 
-import "github.com/pigeon-sched/pigeon/internal/hosts"
+import (
+	"github.com/pigeon-sched/pigeon/internal/authority"
+	"github.com/pigeon-sched/pigeon/internal/hosts"
+)
 
 // paths are the folders of a host, below its prefix.
 type paths struct{ prefix string }
@@ -25,10 +28,15 @@ func (p paths) program() string  { return p.bin() + "/pigeon" }
 func (p paths) service() string  { return p.bin() + "/pigeon-service" }
 func (p paths) manifest() string { return p.etc() + "/manifest.json" }
 
+// ca is where people's commands look for the authority.
 func (p paths) ca() string     { return p.etc() + "/ca.pem" }
-func (p paths) crl() string    { return p.etc() + "/crl.pem" }
 func (p paths) tokens() string { return p.etc() + "/tokens" }
 
-func (p paths) settings(r hosts.Role) string    { return p.etc() + "/" + r.Verb() + ".yaml" }
-func (p paths) certificate(r hosts.Role) string { return p.etc() + "/" + r.Verb() + ".pem" }
-func (p paths) key(r hosts.Role) string         { return p.etc() + "/" + r.Verb() + ".key" }
+func (p paths) settings(r hosts.Role) string { return p.etc() + "/" + r.Verb() + ".yaml" }
+
+// tls is the folder of a daemon's certificate.
+func (p paths) tls(r hosts.Role) string         { return p.etc() + "/tls/" + r.Verb() }
+func (p paths) trusted(r hosts.Role) string     { return p.tls(r) + "/" + authority.TrustFile }
+func (p paths) certificate(r hosts.Role) string { return p.tls(r) + "/" + authority.CertFile }
+func (p paths) key(r hosts.Role) string         { return p.tls(r) + "/" + authority.KeyFile }
+func (p paths) revoked(r hosts.Role) string     { return p.tls(r) + "/" + authority.RevokedFile }

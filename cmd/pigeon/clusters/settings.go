@@ -82,7 +82,7 @@ func (s *settings) of(h *hosts.Host, r hosts.Role) (v values, err error) {
 func (s *settings) secure() error {
 	for _, r := range hosts.Roles {
 		known, err := keysOf(r)
-		if err == nil && s.secured && !slices.Contains(known, "tls_ca") {
+		if err == nil && s.secured && !slices.Contains(known, "tls") {
 			err = s.inv.Fault(nil, "security", "the "+r.Verb()+" of this program has no TLS", "use security: insecure on a network whose hosts all may do everything, or another program")
 		}
 		if err != nil {
@@ -93,7 +93,7 @@ func (s *settings) secure() error {
 }
 
 // security are the settings about the identity of callers, which not every daemon has.
-func security() []string { return []string{"insecure", "tls_crl", "tokens_file", "cluster"} }
+func security() []string { return []string{"insecure", "tokens_file", "cluster"} }
 
 // keysOf returns the settings that a daemon has.
 func keysOf(r hosts.Role) (names []string, err error) {
@@ -122,7 +122,7 @@ func (s *settings) common(h *hosts.Host, r hosts.Role, http int) values {
 	}
 	p := pathsOf(h)
 	if s.secured {
-		v["tls_ca"], v["tls_cert"], v["tls_key"], v["tls_crl"] = p.ca(), p.certificate(r), p.key(r), p.crl()
+		v["tls"] = p.tls(r)
 	} else {
 		v["insecure"] = true
 	}
@@ -130,10 +130,11 @@ func (s *settings) common(h *hosts.Host, r hosts.Role, http int) values {
 		v["tokens_file"] = p.tokens()
 	}
 	if len(s.nats) > 0 {
-		v["nats"] = "nats://" + strings.Join(s.nats, ",nats://")
+		scheme := "nats://"
 		if s.secured {
-			v["nats_ca"], v["nats_cert"], v["nats_key"] = p.ca(), p.certificate(r), p.key(r)
+			scheme = "tls://" // with the certificate in the folder tls
 		}
+		v["nats"] = scheme + strings.Join(s.nats, ","+scheme)
 	}
 	return v
 }
@@ -198,7 +199,7 @@ func (s *settings) server(h *hosts.Host) values {
 		v["jetstream"], v["store_dir"] = true, p.data("nats")
 	}
 	if s.secured {
-		v["tls_ca"], v["tls_cert"], v["tls_key"], v["tls_crl"] = p.ca(), p.certificate(hosts.NATS), p.key(hosts.NATS), p.crl()
+		v["tls"] = p.tls(hosts.NATS)
 	} else {
 		v["insecure"] = true
 	}

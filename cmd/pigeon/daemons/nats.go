@@ -19,12 +19,12 @@ With --jetstream it also keeps leaderships and replicated journals, and three of
 cluster survive the loss of one machine. If you have NATS servers (2.11 or newer), name them
 in the daemons' settings instead.
 
-It admits processes of its own user and of root on loopback; with tls_ca the daemons whose
+It admits processes of its own user and of root on loopback; with tls the daemons whose
 certificates that authority has signed, each with the permissions of its role and name;
 with secret_file any process that presents the secret.`,
 		example: `  pigeon nats
   pigeon nats --listen 127.0.0.1:4333 -o json
-  pigeon nats --name n1 --listen 10.0.0.1:4222 --jetstream --store-dir /var/lib/pigeon/nats --cluster-name pigeon --cluster-listen 10.0.0.1:6222 --routes 10.0.0.1:6222,10.0.0.2:6222,10.0.0.3:6222 --tls-ca ca.pem --tls-cert n1.pem --tls-key n1.key
+  pigeon nats --name n1 --listen 10.0.0.1:4222 --jetstream --store-dir /var/lib/pigeon/nats --cluster-name pigeon --cluster-listen 10.0.0.1:6222 --routes 10.0.0.1:6222,10.0.0.2:6222,10.0.0.3:6222 --tls n1
   pigeon nats permissions --frontends f1 --masters 0 --nodes n1,n2     users for your own servers`,
 		defaults: natsserver.Default(),
 		open: func(o natsserver.Options, log *slog.Logger) (listening, error) {

@@ -106,9 +106,7 @@ func (d *devSecurity) secure(s *settings.SecuritySettings, role identity.Role, n
 		d.failed = errors.Join(d.failed, err)
 		return
 	}
-	s.TLSCA, s.TLSCRL = d.path(authority.CAFile), d.path(authority.CRLFile)
-	s.TLSCert, s.TLSKey = filepath.Join(dir, authority.CertFile), filepath.Join(dir, authority.KeyFile)
-	s.TokensFile = d.path(devTokens)
+	s.TLS, s.TokensFile = dir, d.path(devTokens)
 }
 
 // certificate makes sure that there is a certificate in the folder which lasts.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pigeon-sched/pigeon/cmd/pigeon/connect"
 	"github.com/pigeon-sched/pigeon/frontend/journal"
+	"github.com/pigeon-sched/pigeon/internal/authority"
 	"github.com/pigeon-sched/pigeon/internal/cli"
 	"github.com/pigeon-sched/pigeon/internal/config"
 	"github.com/pigeon-sched/pigeon/nodemonitor/backend/logs"
@@ -128,7 +129,11 @@ func loadInstalled(name, path string) (loaded Settings, err error) {
 		origins, err := r.Load(config.Source{File: path})
 		for _, o := range origins {
 			loaded.Insecure = loaded.Insecure || o.Key == "insecure" && o.Value == true
-			if file, is := o.Value.(string); is && filepath.IsAbs(file) {
+			file, is := o.Value.(string)
+			switch {
+			case is && filepath.IsAbs(file) && o.Key == "tls":
+				loaded.Files = append(loaded.Files, filepath.Join(file, authority.TrustFile), filepath.Join(file, authority.CertFile), filepath.Join(file, authority.KeyFile))
+			case is && filepath.IsAbs(file):
 				loaded.Files = append(loaded.Files, file)
 			}
 		}

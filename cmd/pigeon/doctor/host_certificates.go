@@ -24,8 +24,8 @@ func (h *Host) certificates() Finding {
 		again = "have the Ansible role write it again (site.yml)"
 		renew = "renew it by 'pigeon cluster plan', which issues certificates again in the last month of their validity, and the Ansible role (site.yml)"
 	}
-	for _, path := range h.configured("*.pem") {
-		if base := filepath.Base(path); base == authority.CRLFile || base == authority.KeyFile {
+	for _, path := range h.configured("*.pem", "*.crt", filepath.Join("*", "*.crt")) {
+		if base := filepath.Base(path); base == authority.CRLFile || base == "key.pem" {
 			continue
 		}
 		c, err := authority.ReadCertificate(path)

@@ -51,7 +51,7 @@ func (h *Host) settings() Finding {
 		case err != nil:
 			f.addf(Bad, "correct it; 'pigeon config check "+role+" FILE' says when it is good", "%s: %v", h.name(path), err)
 		case loaded.Insecure:
-			f.addf(Warn, "set tls_ca, tls_cert and tls_key, and leave insecure out", "%s has insecure: true, by which every caller may do everything", h.name(path))
+			f.addf(Warn, "set tls, and leave insecure out", "%s has insecure: true, by which every caller may do everything", h.name(path))
 		default:
 			read++
 		}

@@ -174,7 +174,7 @@ func TestHostWithoutDaemons(t *testing.T) {
 	for i := range 3 * mostFound {
 		h.put(t, fmt.Sprintf("/etc/pigeon/frontend-%02d.yaml", i), 0o644, "insecure")
 	}
-	if got := h.settings(); !strings.HasSuffix(got.Found, "and 20 more") || strings.Count(got.Advice, "tls_ca") != 1 {
+	if got := h.settings(); !strings.HasSuffix(got.Found, "and 20 more") || strings.Count(got.Advice, "set tls") != 1 {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,5 +1,5 @@
 {{- define "pigeon.nats" -}}
-nats://{{ .Release.Name }}-nats-0.{{ .Release.Name }}-nats:4222,nats://{{ .Release.Name }}-nats-1.{{ .Release.Name }}-nats:4222,nats://{{ .Release.Name }}-nats-2.{{ .Release.Name }}-nats:4222
+tls://{{ .Release.Name }}-nats-0.{{ .Release.Name }}-nats:4222,tls://{{ .Release.Name }}-nats-1.{{ .Release.Name }}-nats:4222,tls://{{ .Release.Name }}-nats-2.{{ .Release.Name }}-nats:4222
 {{- end }}
 {{- define "pigeon.masters" -}}
 {{- $r := .Release.Name -}}
@@ -9,14 +9,11 @@ nats://{{ .Release.Name }}-nats-0.{{ .Release.Name }}-nats:4222,nats://{{ .Relea
 - {name: PIGEON_CLUSTER, value: {{ .Values.cluster | quote }}}
 - {name: PIGEON_POLICY, value: {{ .Values.policy | quote }}}
 - {name: PIGEON_NATS, value: {{ include "pigeon.nats" . | quote }}}
-- {name: PIGEON_NATS_CA, value: /certificates/ca.pem}
-- {name: PIGEON_TLS_CA, value: /certificates/ca.pem}
 {{- end }}
 {{- define "pigeon.certificate" -}}
+- {name: PIGEON_TLS_CA, value: /certificates/ca.pem}
 - {name: PIGEON_TLS_CERT, value: "/certificates/{{ . }}.pem"}
 - {name: PIGEON_TLS_KEY, value: "/certificates/{{ . }}.key"}
-- {name: PIGEON_NATS_CERT, value: "/certificates/{{ . }}.pem"}
-- {name: PIGEON_NATS_KEY, value: "/certificates/{{ . }}.key"}
 {{- end }}
 {{- define "pigeon.pod" -}}
 - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
