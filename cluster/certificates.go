@@ -117,7 +117,7 @@ func (c *Cluster) Security() (client.Security, error) {
 // the same.
 func (s *Spec) secure(c *settings.Settings, p *places, h holder) {
 	if !s.TLS {
-		c.Insecure = s.Network != nil && !s.Earlier
+		c.Insecure = s.Network != nil
 		return
 	}
 	c.TLS = p.folder(h)
