@@ -73,7 +73,7 @@ func Load[T any](defaults T, src Source) (T, Origins, error) {
 		return none, nil, err
 	}
 	size := s.sizeFrom(reflect.ValueOf(defaults), fromFile, fromEnv, fromFlags)
-	cfg, _ := s.sized(reflect.ValueOf(defaults), size).Interface().(T)
+	cfg, _ := reflect.TypeAssert[T](s.sized(reflect.ValueOf(defaults), size))
 	if err := merge(&cfg, s, fromFile, fromEnv, fromFlags); err != nil {
 		return none, nil, err
 	}
