@@ -29,9 +29,6 @@ func (t *Table) Record(j *Job, m *sched.Message, report *wire.Item, effects *Eff
 	if r.Kind == journal.JobEnded {
 		r.Ended = t.decide(j, m)
 	}
-	if r.Kind == journal.TaskReported && m.Outcome == sched.Done && report.Msg.Reason != "" && j.Status.Reason == "" {
-		j.Status.Reason = fmt.Sprintf("task %d succeeded; %s", m.First, api.Clip(report.Msg.Reason, 1000)) // what it left running, say
-	}
 	if report != nil && (m.Kind == sched.TaskEnded || m.Kind == sched.NewAttempt && m.Count == 0) {
 		t.applied = report
 	}
@@ -73,8 +70,11 @@ func recordOf(m *sched.Message, report *wire.Item) journal.Record {
 		r.Kind, r.At = journal.TaskEnded, time.Now().UnixNano()
 		if report != nil {
 			r.Kind, r.Node, r.Elapsed = journal.TaskReported, report.From.Name, report.Elapsed
-			if m.Outcome == sched.Failed {
+			switch m.Outcome {
+			case sched.Failed:
 				setFailure(&r, report)
+			case sched.Done:
+				r.Reason = api.Clip(report.Msg.Reason, 1000) // what it left running, say
 			}
 		}
 	case sched.Cancel:
@@ -123,6 +123,9 @@ func (j *Job) apply(r *journal.Record) {
 			j.Status.Failed++
 		} else {
 			j.Status.Completed++
+			if r.Outcome == sched.Done && r.Reason != "" && j.Status.Reason == "" {
+				j.Status.Reason = fmt.Sprintf("task %d succeeded; %s", r.First, r.Reason)
+			}
 		}
 	default:
 	}

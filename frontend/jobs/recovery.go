@@ -74,6 +74,9 @@ func (t *Table) RestoreRecord(j *Job, r *journal.Record, groups int) (m sched.Me
 	case journal.TaskEnded, journal.TaskReported:
 		m.Kind = sched.TaskEnded
 		m.Node = "" // a result names no lost node
+		if r.Outcome == sched.Done {
+			m.Reason = "" // what it left running is no reason of an end
+		}
 	case journal.Cancelled:
 		m.Kind = sched.Cancel
 	default:
