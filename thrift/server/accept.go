@@ -36,7 +36,7 @@ func (s *Server) accept(ctx, calls context.Context, l net.Listener, all *sync.Wa
 			backoff = 0
 			s.admit(calls, nc, all)
 		case ctx.Err() != nil:
-			return nil // Run closed the listener
+			return nil //nolint:nilerr // Run closed the listener
 		case temporary(err):
 			s.count.acceptErrors.Add(1)
 			backoff = min(max(2*backoff, acceptBackoffMin), acceptBackoffMax)
