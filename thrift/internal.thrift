@@ -196,6 +196,12 @@ struct TMessage {
   71: optional i64 coreDisconnectNanos = 0
   // Submit (in recordings): at most so many of its tasks run at a time; 0 for no limit.
   79: optional i32 coreMaxRunning = 0
+  // Submit (in recordings), Tasks, Launch: slots of one node that each task takes; 0 for one.
+  80: optional i32 slots = 0
+  // The same: the job's tasks start together or not at all.
+  81: optional bool gang = false
+  // Launch: another slot of the node leads the attempt.
+  82: optional bool companion = false
   // Of the user, as the application gave them; passed to backends.
   64: optional string userGroup = ""
   65: optional i32 userPriority = 0

@@ -35,6 +35,10 @@ type Manifest struct {
 	Undeclared float64 `json:"undeclared,omitempty"`
 	// Owners are those to which jobs were assigned.
 	Owners *workload.Owners `json:"owners,omitempty"`
+	// Wide and Gangs are the demands that jobs were given, NodeSlots the slots of nodes.
+	Wide      *workload.Wide `json:"wide,omitempty"`
+	Gangs     *workload.Wide `json:"gangs,omitempty"`
+	NodeSlots []int          `json:"node_slots,omitempty"`
 	// Names are those of recurring works; Learned: frontends learned classes by them.
 	Names   *workload.Names `json:"names,omitempty"`
 	Learned bool            `json:"learned,omitempty"`

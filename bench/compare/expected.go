@@ -194,7 +194,7 @@ func (e *expectation) verdict(k int, got float64) string {
 // in returns the cells of a setting.
 func (c *Comparison) in(s *setting) (cells []int) {
 	m := &c.Manifest
-	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (m.GroupSizes() != "") || m.WrongClass != s.wrong || m.Noise > 0 || m.Undeclared > 0 || m.Owners != nil {
+	if m.Policies[0] != "pigeon" || s.drawn != (m.Resample > 0) || s.workers != m.Workers || s.uneven != (m.GroupSizes() != "") || m.WrongClass != s.wrong || m.Noise > 0 || m.Undeclared > 0 || m.Owners != nil || m.Wide != nil || m.Gangs != nil {
 		return nil
 	}
 	// All expected figures are of 10 % reserved workers, W infinite and 0.5 ms (docs/policies.md).

@@ -51,6 +51,9 @@ func (l *Live) checkClusters(runs [][]experiment.Run) error {
 		if !l.chosen(run.Policy) {
 			continue
 		}
+		if err := run.CheckLive(); err != nil {
+			return err
+		}
 		spec := replay.Spec(run)
 		if err := spec.Fits(); err != nil {
 			return fmt.Errorf("%s cannot run live: %w; nothing was run; ask for a smaller cluster, or leave --live out", run.Policy, err)

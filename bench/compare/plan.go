@@ -186,7 +186,7 @@ func digest(trace string) (string, error) {
 // drawn reports whether each seed has another workload.
 func (c *Cell) drawn() bool {
 	o := &c.desc.Workload
-	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0 || o.Undeclared > 0 || o.Owners != nil
+	return o.Resample > 0 || o.WrongClass > 0 || o.Noise > 0 || o.Undeclared > 0 || o.Owners != nil || o.Wide != nil || o.Gangs != nil
 }
 
 // Label returns the requested load, else the load of the workload, for headings.

@@ -80,7 +80,7 @@ func (c *Comparison) CellReports() (list []cellReport) {
 				report.Tables = append(report.Tables, c.completions(name, rows))
 			}
 		}
-		report.Tables = append(report.Tables, r.ownerTables()...)
+		report.Tables = append(append(report.Tables, r.wideTable()...), r.ownerTables()...)
 		report.Tables = append(report.Tables, r.costs(), r.states())
 		report.Agreements = r.agreements()
 		list = append(list, report)

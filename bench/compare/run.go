@@ -214,6 +214,9 @@ func (p *Prepared) simulate(ctx context.Context, cell *CellResult, k, seed int) 
 	if err := p.addAlone(ctx, run, &result); err != nil {
 		return nil, err
 	}
+	if err := p.addSplit(ctx, run, w, &result); err != nil {
+		return nil, err
+	}
 	short, long := run.Completions(w, out)
 	made.Result, made.Curves = &result, addCurves([2][]float64{}, short, long)
 	return made, nil
@@ -251,7 +254,7 @@ func (p *Prepared) manifest() Manifest {
 	m := Manifest{
 		Machine: measure.ThisMachine(), Policies: p.plan.Policies, Workers: b.Workers(), Groups: b.Groups, Reserved: b.Reserved,
 		Cutoff: b.Cutoff.Seconds(), Weight: b.Weight, Delay: p.plan.Delay.Seconds(), Seed: b.Seed, Seeds: b.Seeds,
-		Resample: b.Workload.Resample, WrongClass: b.Workload.WrongClass, Noise: b.Workload.Noise, Undeclared: b.Workload.Undeclared, Owners: b.Workload.Owners, Names: b.Workload.Names, Learned: b.Learned, Cells: p.cells,
+		Resample: b.Workload.Resample, WrongClass: b.Workload.WrongClass, Noise: b.Workload.Noise, Undeclared: b.Workload.Undeclared, Owners: b.Workload.Owners, Wide: b.Workload.Wide, Gangs: b.Workload.Gangs, NodeSlots: b.NodeSlots, Names: b.Workload.Names, Learned: b.Learned, Cells: p.cells,
 	}
 	if l := p.plan.Live; l != nil {
 		m.Speedup, m.Isolation, m.LivePolicies = l.speedup(), string(l.Isolation), l.Policies

@@ -30,6 +30,8 @@ type Description struct {
 	Policies []string
 	// Groups holds the number of workers of each group.
 	Groups []int
+	// NodeSlots are the slots of the nodes of each group, in turn; nil: nodes of one slot.
+	NodeSlots []int `json:",omitempty"`
 	// Frontends: the job of line k goes to frontend k mod Frontends.
 	Frontends int
 	// Reserved is the share of each group's workers for short tasks only.
@@ -93,7 +95,7 @@ func (d *Description) Runs() ([]Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		cluster := sim.Config{Policy: cores, Groups: d.Groups, Frontends: d.Frontends}
+		cluster := sim.Config{Policy: cores, Params: params, Groups: d.Groups, NodeSlots: d.NodeSlots, Frontends: d.Frontends}
 		if err := cluster.Valid(); err != nil {
 			return nil, fmt.Errorf("%w; nothing was run", err)
 		}
@@ -101,10 +103,11 @@ func (d *Description) Runs() ([]Run, error) {
 			runs = append(runs, Run{Description: d, Policy: spec, Cores: cores, Params: params, Seed: d.Seed + uint64(k), raw: raw})
 		}
 	}
-	if _, err := runs[0].Workload(); err != nil { // transforms fail for every seed or for none
+	w, err := runs[0].Workload()
+	if err != nil { // transforms fail for every seed or for none
 		return nil, err
 	}
-	return runs, nil
+	return runs, checkDemands(runs, w)
 }
 
 // halfLife is in the time of the run.

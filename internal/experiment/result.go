@@ -51,7 +51,7 @@ func (r *Run) Result(w *workload.Workload, o *Outcome) measure.Result {
 	for i := range w.Jobs {
 		job, got := &w.Jobs[i], &o.Jobs[i]
 		if got.Ended {
-			c.Job(measure.Job{Long: job.TrueLong, Owner: job.Owner, Failed: got.Failed, Arrival: got.Arrival, End: got.End, LongestTask: job.Longest()})
+			c.Job(measure.Job{Long: job.TrueLong, Owner: job.Owner, Wide: !job.IsUnit(), Failed: got.Failed, Arrival: got.Arrival, End: got.End, LongestTask: job.Longest()})
 		}
 		for range job.Durations {
 			if delay := o.Queueing[task]; delay != Unknown && got.Ended && !got.Failed {

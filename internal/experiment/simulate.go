@@ -53,6 +53,7 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 		return nil, err
 	}
 	out := simulated(w, got)
+	out.Facts.Wide = r.wideResult(w, got, out.Queueing)
 	if use != nil {
 		out.Facts.Shares = use.Shares
 	}
@@ -64,7 +65,7 @@ func (r *Run) Simulate(ctx context.Context, w *workload.Workload, o SimOptions) 
 // Cluster returns the simulated cluster of the run.
 func (r *Run) Cluster(delay time.Duration) sim.Config {
 	return sim.Config{
-		Policy: r.Cores, Params: r.Params, Groups: r.Description.Groups, Frontends: r.Description.Frontends,
+		Policy: r.Cores, Params: r.Params, Groups: r.Description.Groups, NodeSlots: r.Description.NodeSlots, Frontends: r.Description.Frontends,
 		Delay: sched.Time(delay), Seed: r.Seed, Shares: r.Description.Shares, HalfLife: r.Description.halfLife(), Learned: r.Description.Learned,
 	}
 }
@@ -73,6 +74,9 @@ func (r *Run) Cluster(delay time.Duration) sim.Config {
 // violated, it returns a smaller run that violates one too: its faults, and how many of
 // the first jobs it needs, as [workload.Options] counts them. w is the result of r.Workload.
 func (r *Run) SimulateFaults(ctx context.Context, w *workload.Workload, delay time.Duration, f sim.Faults) (report *sim.Report, smaller sim.Faults, jobs int, err error) {
+	if err := r.CheckLive(); err != nil {
+		return nil, f, 0, err
+	}
 	if r.Cores.Name == "pigeon" { // the variants and the rivals serve in other orders
 		f.Weight = r.Params.Weight
 	}

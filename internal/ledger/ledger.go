@@ -46,6 +46,8 @@ type Job struct {
 	Tasks         []Task
 	Unplaced      int32 // unfinished tasks that no group holds and that do not wait for their time
 	Waiting       int32 // unfinished tasks that wait for the time of their next attempt, or are throttled
+	Slots         int32 // of one node, that each task takes; 0 is one
+	Gang          bool  // the tasks start together
 	MaxRunning    int32 // at most this many tasks are with groups or workers; 0: no limit
 	Held          bool  // the distributor keeps it for when a group comes
 
@@ -125,8 +127,11 @@ func (l *Ledger) Submit(now sched.Time, m *sched.Message) *Job {
 		return nil
 	}
 	j := &Job{
-		ID: m.Job, Key: m.Key, App: m.App, Owner: m.Owner, Priority: m.Priority, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, MaxRunning: m.MaxRunning, Arrival: now,
+		ID: m.Job, Key: m.Key, App: m.App, Owner: m.Owner, Priority: m.Priority, Class: m.Class, Marks: m.Marks, Retries: m.Retries, Estimate: m.Estimate, MaxDisconnect: m.MaxDisconnect, MaxRunning: m.MaxRunning, Slots: m.Slots, Gang: m.Gang, Arrival: now,
 		First: max(1, m.Attempt), Tasks: make([]Task, m.Count), Unplaced: m.Count, unfinished: m.Count, prev: l.last,
+	}
+	if j.Gang { // all its tasks run, or none
+		j.MaxRunning = 0
 	}
 	for i := range j.Tasks {
 		j.Tasks[i] = Task{Place: Nowhere, Attempt: j.First}

@@ -16,6 +16,8 @@ type Job struct {
 	Long bool
 	// Owner is the owner for which it ran.
 	Owner string
+	// Wide: its tasks take several slots, or start together.
+	Wide bool
 	// Failed jobs are counted only.
 	Failed bool
 	// Arrival and End are when the job reached the distributor and when its
@@ -51,6 +53,7 @@ type Collector struct {
 // samples holds the samples of one class.
 type samples struct {
 	completion []int64
+	unit       []int64 // of the jobs that demand one slot a task
 	longest    []int64
 	slowdown   []float64
 	queueing   []int64
@@ -78,6 +81,9 @@ func (c *Collector) Job(j Job) {
 	s := &c.classes[class]
 	took := j.End - j.Arrival
 	s.completion = append(s.completion, took)
+	if !j.Wide {
+		s.unit = append(s.unit, took)
+	}
 	s.longest = append(s.longest, j.LongestTask)
 	c.owners.add(j.Owner, class, took)
 	if j.LongestTask > 0 {
@@ -115,6 +121,10 @@ func (c *Collector) Result(f Facts) Result {
 		Partial:            f.Partial,
 	}
 	r.References.LongestTask = ByClass{Short: Describe(short.longest, unit), Long: Describe(long.longest, unit)}
+	if r.Wide = f.Wide; r.Wide != nil {
+		r.Wide.Held /= Number(makespan * float64(f.Workers))
+		r.Wide.Unit = ByClass{Short: Describe(short.unit, unit), Long: Describe(long.unit, unit)}
+	}
 	c.owners.fill(&r, unit)
 	if f.Shares != nil {
 		f.Shares.fill(&r, unit)

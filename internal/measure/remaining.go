@@ -31,11 +31,13 @@ func newRemaining(index int, job *workload.Job) *remaining {
 	r := &remaining{index: index, arrival: job.Arrival, work: job.Work(), place: -1, ending: -1}
 	r.running.before = func(a, b int64) bool { return a < b }
 	r.suspended.before = func(a, b rest) bool { return a.left > b.left }
-	for _, d := range job.Durations {
-		r.suspended.items = append(r.suspended.items, rest{left: d})
+	for _, d := range job.Durations { // of a task of several slots each is one
+		for range job.Width() {
+			r.suspended.items = append(r.suspended.items, rest{left: d})
+		}
 	}
 	slices.SortFunc(r.suspended.items, func(a, b rest) int { return cmp.Compare(b.left, a.left) }) // sorted is a heap
-	r.unstarted = len(job.Durations)
+	r.unstarted = r.suspended.len()
 	return r
 }
 

@@ -29,6 +29,7 @@ type Result struct {
 	Others             *ByClass      `json:"others,omitempty"`       // completion times of the jobs of all owners but the one that floods
 	OthersAlone        *ByClass      `json:"others_alone,omitempty"` // in a comparison, the same in the same run without the flood
 	Fairness           *Fairness     `json:"fairness,omitempty"`     // how the owners' use agrees with their weights
+	Wide               *WideResult   `json:"wide,omitempty"`         // of a simulated run with tasks of several slots or gangs
 	*Live
 	Partial bool `json:"partial,omitempty"` // the run was ended before its workload
 }
@@ -110,6 +111,8 @@ type Facts struct {
 	Events  int64
 	Partial bool
 	Live    *Live
+	// Wide is what tasks of several slots and gangs were given, nil without any; its Held in ns.
+	Wide *WideResult
 	// Shares measured the owners' use, if that was observed.
 	Shares *Shares
 }

@@ -9,12 +9,23 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/shares"
 )
 
+// Demand is what tasks need beside an application. The zero value is that of a unit task, which takes
+// one slot.
+type Demand struct {
+	Slots int32 // of one node, for each task; 0 is one
+	Gang  bool  // the tasks of a job start together
+}
+
 // App is one application, or the built-in backends under the name "". It exists
-// while a worker serves it or a job names it.
+// while a worker serves it or a job names it. Tasks with a demand wait apart, in an App of
+// their own: no service includes it, so that no worker is given one of them alone.
 type App struct {
 	Name     string
-	Workers  int // live workers that serve it
-	refs     int // services that include it, and jobs that name it
+	Demand   Demand
+	unit     *App   // of an App with a demand: that of the unit tasks
+	demands  []*App // the others of the name
+	Workers  int    // live workers that serve it
+	refs     int    // services that include it, and jobs that name it
 	queued   [sched.NumClasses]int
 	roots    [sched.NumClasses]*place // nil until a task waits
 	services []*Service
@@ -35,6 +46,7 @@ type Service struct {
 // value is not ready; use NewIndex.
 type Index struct {
 	apps     map[string]*App
+	wide     map[demand]*App // those with a demand
 	services map[string]*Service
 	order    []*App // by name, for walks that end in actions
 	tail     int64  // next sequence number at the tail
@@ -78,6 +90,10 @@ func (x *Index) Hold(name string) *App {
 
 // Release ends one Hold. Nothing may wait for the application at its last.
 func (x *Index) Release(a *App) {
+	if a.unit != nil {
+		x.releaseDemand(a)
+		return
+	}
 	if a.refs--; a.refs == 0 {
 		if a.named {
 			x.dropLines(a)
@@ -88,6 +104,8 @@ func (x *Index) Release(a *App) {
 	}
 }
 
+// position returns where the application of that name, for unit tasks, is in the order; those with
+// a demand follow it.
 func (x *Index) position(name string) int {
 	at, _ := slices.BinarySearchFunc(x.order, name, func(a *App, name string) int { return strings.Compare(a.Name, name) })
 	return at
@@ -109,7 +127,7 @@ func (x *Index) Join(names []string) (s *Service, fresh bool) {
 	}
 	s.workers++
 	for _, a := range s.apps {
-		a.Workers++
+		a.count(1)
 		fresh = fresh || a.Workers == 1
 	}
 	return s, fresh
@@ -120,10 +138,13 @@ func (x *Index) Join(names []string) (s *Service, fresh bool) {
 func (x *Index) Leave(s *Service, orphan func(*App)) {
 	s.workers--
 	for _, a := range s.apps {
-		a.Workers--
+		a.count(-1)
 	}
 	for _, a := range s.apps {
 		if a.Workers == 0 {
+			for _, d := range slices.Clone(a.demands) {
+				orphan(d)
+			}
 			orphan(a)
 		}
 	}

@@ -30,10 +30,7 @@ type lane struct {
 // Enter adds a job, which waits for that application on behalf of the owner, until Exit.
 // Of the jobs of one owner those with a higher priority are served first.
 func (x *Index) Enter(j *Job, app, owner string, priority int32) {
-	a := x.Hold(app)
-	n := x.tree.Hold(owner)
-	j.line = x.lineOf(n, a, priority)
-	j.line.jobs++
+	x.EnterWith(j, Demand{}, app, owner, priority)
 }
 
 // Exit removes a job without waiting tasks.
@@ -52,13 +49,13 @@ func (x *Index) Change(j *Job, owner string, priority int32) {
 	l := j.line
 	x.Reclass(j, j.Class, func(r *Run) {
 		if j.line == l {
-			x.Enter(j, l.app.Name, owner, priority)
+			x.EnterWith(j, l.app.Demand, l.app.Name, owner, priority)
 		}
 		moved := x.PushTailAs(r.Class, r.Since, j, r.First, r.Count, r.Attempt)
 		moved.Moved = r.Moved
 	})
 	if j.line == l {
-		x.Enter(j, l.app.Name, owner, priority)
+		x.EnterWith(j, l.app.Demand, l.app.Name, owner, priority)
 	}
 	now := j.line
 	j.line = l

@@ -46,7 +46,7 @@ func (x *Index) Valid() error {
 func (x *Index) validLines(n *shares.Node) error {
 	idle := 0
 	for l := linesOf(n); l != nil; l = l.next {
-		if x.apps[l.app.Name] != l.app {
+		if known := x.apps[l.app.Name]; known != l.app && x.wide[demand{l.app.Name, l.app.Demand}] != l.app {
 			return fmt.Errorf("owner %q keeps a line for application %q, which nothing names any more", n.Path(), l.app.Name)
 		}
 		if l.jobs == 0 && !l.hasPlace() {

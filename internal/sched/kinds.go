@@ -21,4 +21,5 @@ var kindNames = [numKinds]string{
 	NoTask: "NoTask", Started: "Started", Steal: "Steal", Stolen: "Stolen", Rotated: "Rotated", LoadShare: "LoadShare", Beat: "Beat",
 	Spare: "Spare", Preempt: "Preempt", Continue: "Continue", Yield: "Yield", Reclass: "Reclass",
 	DistributorUp: "DistributorUp", Held: "Held", ResultsKept: "ResultsKept", NotLost: "NotLost", DistributorAway: "DistributorAway", SetShares: "SetShares",
+	GangLoad: "GangLoad",
 }

@@ -11,7 +11,7 @@ const (
 	// Shell to distributor.
 
 	// Submit: a job arrived. Job, Key, App, Class, Estimate, Count, Retries, MaxDisconnect, Marks,
-	// Owner, Priority, Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
+	// Owner, Priority, Slots, Gang, Attempt (the number of its tasks' first attempts, 0: 1). Resent marks a job read
 	// back from the journal: it is placed only after the Restored that ends the reading.
 	Submit
 	// Cancel: the application no longer wants the job, or, with a Count, that many
@@ -45,7 +45,7 @@ const (
 	// Distributor to master.
 
 	// Tasks: First..First+Count-1 of a job to run. Job, Class, Estimate,
-	// App, Arrival, Attempt, First, Count, Total, Marks, Owner, Priority. Head puts them before
+	// App, Arrival, Attempt, First, Count, Total, Marks, Owner, Priority, Slots, Gang. Head puts them before
 	// everything else of their class; with Resent an earlier incarnation may have
 	// launched them already. Peer is the master that the task comes from, when it
 	// moves to a spare worker.
@@ -76,8 +76,10 @@ const (
 	// Master to worker.
 
 	// Launch: run this task. Job, First, Attempt, Class, App, Distributor, Estimate, Marks (Apart alone),
-	// Owner, Seq (the slot's last sequence number known to the master), Epoch. The shell of the
-	// worker sets Reason to have it refused ([Message.Deny]).
+	// Owner, Seq (the slot's last sequence number known to the master), Epoch, Slots, Gang. The shell of the
+	// worker sets Reason to have it refused ([Message.Deny]). A task of several slots has a Launch to each, all of
+	// one node: the Companions first, the slot that leads last. The backend runs it once, for the lead; its end is
+	// an Ended to every slot that holds the attempt.
 	Launch
 	// Kill: stop this attempt. Job, First, Attempt, Epoch.
 	Kill
@@ -108,8 +110,8 @@ const (
 
 	// WorkerUp: a slot registered. Peer, Node, Serves, Seq, Reserved, Fixed (the
 	// slot's kind was chosen by its application), and, when it runs something, Job,
-	// First, Attempt, Distributor, Class, App, Estimate, Owner, and how long it has run so far
-	// in More.Slots, if that is known. Kept lists attempts that ended there
+	// First, Attempt, Distributor, Class, App, Estimate, Owner, Slots, Gang, Companion, and how long it has run so far
+	// in More.Slots, if that is known. The lead of an attempt registers before its companions. Kept lists attempts that ended there
 	// and are not acknowledged yet. It comes again, right after that and with the
 	// same Peer, for each attempt that the slot holds besides the one that runs.
 	WorkerUp
@@ -227,6 +229,10 @@ const (
 	// More.Shares, More.HalfLife.
 	SetShares
 
+	// GangLoad (distributor to master): how loaded is the group, for this gang? Job. The answer is another,
+	// with Seq (slots that are busy, or that waiting tasks need) and Total (slots there are).
+	GangLoad
+
 	numKinds
 )
 
@@ -235,17 +241,19 @@ const (
 // task, one place that translates it to the wire. Its Kind decides which fields
 // count.
 type Message struct {
-	Kind     Kind
-	Class    Class
-	Outcome  Outcome
-	Head     bool  // Tasks: serve before the rest of the class
-	Resent   bool  // Tasks, Submit, Returned: may be known already; Members: reservations may have been dropped
-	Reserved bool  // WorkerUp, SetReserved, Spare: short tasks only
-	Fixed    bool  // WorkerUp: Reserved was chosen by the slot's application
-	Full     bool  // Returned: worth another try later
-	Retries  uint8 // Submit: of a task that fails by itself
-	Losses   uint8 // NewAttempt: attempts lost so far; Report: lost together
-	Marks    Marks // Submit, Tasks, Placed, NewAttempt, Launch
+	Kind      Kind
+	Class     Class
+	Outcome   Outcome
+	Head      bool  // Tasks: serve before the rest of the class
+	Resent    bool  // Tasks, Submit, Returned: may be known already; Members: reservations may have been dropped
+	Reserved  bool  // WorkerUp, SetReserved, Spare: short tasks only
+	Fixed     bool  // WorkerUp: Reserved was chosen by the slot's application
+	Full      bool  // Returned: worth another try later
+	Gang      bool  `json:",omitempty"` // Submit, Tasks, Launch: the job's tasks start together or not at all
+	Companion bool  `json:",omitempty"` // Launch, WorkerUp: another slot of the node leads the attempt
+	Retries   uint8 // Submit: of a task that fails by itself
+	Losses    uint8 // NewAttempt: attempts lost so far; Report: lost together
+	Marks     Marks // Submit, Tasks, Placed, NewAttempt, Launch
 
 	First   int32 // first task of the range, or the one task
 	Count   int32 // tasks in the range; NewAttempt, Holding: 0 is one
@@ -271,6 +279,7 @@ type Message struct {
 	Owner      string `json:"For,omitempty"` // the owner of the job: a path such as "team/alice", "" for none in particular
 	Priority   int32  // of the job among those of its owner: higher ones are served first
 	MaxRunning int32  `json:",omitempty"` // Submit: at most this many of the job's tasks are given to groups or workers at a time; 0: no limit
+	Slots      int32  `json:",omitempty"` // Submit, Tasks, Launch: slots of one node that each task of the job takes; 0: one
 
 	MaxDisconnect Time // Submit: nodes that are cut off for this long stop its tasks; 0: never
 
@@ -288,13 +297,16 @@ func (m *Message) AttemptID() AttemptID {
 // MaxTasks is how many tasks a job can have.
 const MaxTasks = 100_000
 
+// MaxSlots is how many slots a task can take.
+const MaxSlots = 4096
+
 // Valid reports whether the numbers in the message are in the ranges that tables are
 // made for. The edge refuses one that is not, with a reason; a core ignores it, so
 // that no message can make it panic or grow without bound.
 func (m *Message) Valid() bool {
 	return m.Class < NumClasses && m.Marks&^AllMarks == 0 &&
 		m.First >= 0 && m.Count >= 0 && m.Count <= MaxTasks-m.First &&
-		m.Total >= 0 && m.Total <= MaxTasks && m.Attempt >= 0 && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
+		m.Total >= 0 && m.Total <= MaxTasks && m.Attempt >= 0 && m.Slots >= 0 && m.Slots <= MaxSlots && m.Peer.ID >= 0 && m.Peer.ID <= MaxID &&
 		(m.More == nil || m.More.valid())
 }
 

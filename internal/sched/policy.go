@@ -26,6 +26,8 @@ type Policy struct {
 	// Suspending is set when masters have tasks suspended and continued. Simulated, each of
 	// the two costs 0.005 cutoffs.
 	Suspending bool
+	// Wide is set when tasks may take several slots of a node, and jobs be gangs.
+	Wide bool
 	// NodesSuspend is set when a node takes more tasks than it runs, and decides itself which
 	// of them it suspends. Simulated, this costs nothing.
 	NodesSuspend bool

@@ -60,6 +60,8 @@ type GroupTotals struct {
 	Workers  [NumWorkerKinds]int
 	Idle     [NumWorkerKinds]int // that take tasks; Unknown where workers get tasks from others as well
 	Busy     [NumWorkerKinds]int // all where Idle is Unknown; the others take nothing now: their node drains, say
+	Kept     int                 // workers that are free, and held back for tasks of several slots and gangs
+	Wide     int                 // of Queued: tasks of several slots and of gangs
 	Launches uint64
 	Lost     uint64 // attempts whose worker was lost
 	Refused  uint64 // launches that a worker refused

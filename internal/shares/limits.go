@@ -123,6 +123,20 @@ func (t *Tree) MayLaunch(leaf *Node) bool {
 	return true
 }
 
+// MayLaunchSlots is MayLaunch for a task of several slots. One that alone exceeds a max may run
+// alone.
+func (t *Tree) MayLaunchSlots(leaf *Node, slots int32) bool {
+	if len(t.limited) == 0 {
+		return true
+	}
+	for n := leaf; n != nil; n = n.parent {
+		if in := n.inner; in != nil && in.limit > 0 && n.Running() > 0 && n.Running()+slots > in.limit {
+			return false
+		}
+	}
+	return true
+}
+
 // Over reports whether the owner, or one above it, runs more than its share of the
 // tasks that its parent runs now.
 func (n *Node) Over() bool {

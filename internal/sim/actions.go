@@ -20,6 +20,14 @@ func (e *engine) deliver(from, to sched.Addr, m *sched.Message) {
 		}
 		e.act(to, &list[i])
 	}
+	if e.waste.on {
+		switch to.Role {
+		case sched.Worker:
+			e.follow(to, m)
+		case sched.Master:
+			e.watchWaste(to.ID)
+		}
+	}
 	for len(e.stopped) > 0 {
 		i := e.stopped[0]
 		e.stopped = e.stopped[1:]
@@ -84,7 +92,10 @@ func (e *engine) post(from, to sched.Addr, m *sched.Message) {
 		e.result.Messages += uint64(m.Tasks())
 		e.result.Sent[from.Role] += uint64(m.Tasks())
 	}
-	if e.cfg.Observer != nil && m.Kind == sched.Launch {
+	if e.waste.on && m.Kind == sched.Launch {
+		e.result.Groups[e.result.Jobs[e.jobIndex[m.Job]].FirstTask+int(m.First)] = from.ID
+	}
+	if e.cfg.Observer != nil && m.Kind == sched.Launch && !m.Companion {
 		e.observe(m, m.First, "launched", from)
 	}
 }

@@ -1,10 +1,6 @@
 package sim
 
-import (
-	"fmt"
-
-	"github.com/pigeon-sched/pigeon/internal/sched"
-)
+import "github.com/pigeon-sched/pigeon/internal/sched"
 
 // boot registers workers with masters and masters with distributors, and sends the
 // membership to the cores that address workers themselves. All of this happens at time
@@ -19,11 +15,12 @@ func (e *engine) boot() {
 			e.deliver(shell, sched.Addr{Role: sched.Master, ID: int32(g)}, shares)
 		}
 	}
+	names := e.nodeNames()
 	for i, g := range e.group {
 		if e.cfg.Policy.NewMaster == nil {
 			break
 		}
-		up := sched.Message{Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: int32(i)}, Node: fmt.Sprintf("node-%06d", i), Serves: builtIn}
+		up := sched.Message{Kind: sched.WorkerUp, Peer: sched.Addr{Role: sched.Worker, ID: int32(i)}, Node: names[i], Serves: builtIn}
 		e.deliver(shell, sched.Addr{Role: sched.Master, ID: g}, &up)
 	}
 	for e.mail.size > 0 {

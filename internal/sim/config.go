@@ -12,6 +12,7 @@ type Config struct {
 	Policy    sched.Policy
 	Params    sched.Params
 	Groups    []int      // workers of each group
+	NodeSlots []int      // slots of the nodes of each group, in turn and again from the first; nil: nodes of one slot. Faults off only
 	Frontends int        // job k goes to frontend k mod Frontends
 	Delay     sched.Time // of a message, one way
 	Seed      uint64
@@ -49,6 +50,8 @@ type Job struct {
 	Owner      string     // the owner for which it runs
 	Name       string     // of the work, "" for none
 	Priority   int32      // among the jobs of the owner
+	Slots      int32      // of one node, that each task takes; 0 is one
+	Gang       bool       // its tasks start together
 	Durations  []int64    // of each task, in nanoseconds; read, never written
 }
 
@@ -64,6 +67,8 @@ type Outcome struct {
 	Suspensions uint64
 	Makespan    sched.Time // from time 0 to the last report
 	Busy        sched.Time // total time that workers ran tasks
+	Groups      []int32    // by whose master every task was launched, in the order of jobs, where jobs demand more than a slot; else nil
+	Held        sched.Time // total time that slots were idle because of claims although a unit task waited
 	Events      uint64
 }
 
@@ -88,6 +93,11 @@ func (c *Config) Valid() error {
 	}
 	if err := c.Losses.Check(&c.Policy); err != nil {
 		return err
+	}
+	for _, n := range c.NodeSlots {
+		if n < 1 || n > sched.MaxSlots {
+			return fmt.Errorf("a node has %d slots: each needs 1 to %d", n, sched.MaxSlots)
+		}
 	}
 	for i, n := range c.Groups {
 		if n < 1 {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
@@ -26,6 +27,8 @@ type engine struct {
 	out      sched.Actions
 	stopped  []int32 // runs that this step stopped; their ends are the next steps
 	calls    calls
+	beside   companions
+	waste    waste
 	learning *learning // what frontends learn; nil for nothing
 	standbys *standbys // end masters; nil: none ends
 	world    *world    // imitates the daemons around the cores; nil with faults off
@@ -38,6 +41,9 @@ type engine struct {
 // with jobs unfinished, or when ctx is done.
 func Run(ctx context.Context, w []Job, cfg Config) (*Outcome, error) {
 	if err := cfg.Valid(); err != nil {
+		return nil, err
+	}
+	if err := cfg.CheckWide(w); err != nil {
 		return nil, err
 	}
 	e := newEngine(w, cfg)
@@ -93,6 +99,9 @@ func newEngine(w []Job, cfg Config) *engine {
 		tasks += len(w[i].Durations)
 	}
 	e.result.Starts = make([]sched.Time, tasks)
+	if slices.ContainsFunc(w, func(j Job) bool { return j.Slots > 1 || j.Gang }) {
+		e.waste.on, e.beside, e.result.Groups = true, companions{}, make([]int32, tasks)
+	}
 	for i := range e.result.Starts {
 		e.result.Starts[i] = -1
 	}
@@ -114,6 +123,7 @@ func newEngine(w []Job, cfg Config) *engine {
 		e.addGroup(int32(g), size)
 	}
 	e.runs.grow(len(e.group))
+	e.waste.slots = make([]int, len(e.cores[sched.Master]))
 	return e
 }
 
@@ -197,7 +207,7 @@ func (e *engine) submission(i, frontend int) sched.Message {
 	m := sched.Message{
 		Kind: sched.Submit, Job: sched.NewJobID(sched.JobScope(fmt.Sprintf("frontend-%d", frontend)), fmt.Sprint(j.Line)),
 		Key: uint64(j.Line), Class: class(j.Long), Estimate: j.Estimate, Count: int32(len(j.Durations)),
-		Owner: j.Owner, Priority: j.Priority,
+		Owner: j.Owner, Priority: j.Priority, Slots: j.Slots, Gang: j.Gang,
 	}
 	if e.cfg.Policy.Suspending {
 		m.Marks = sched.Stoppable | sched.Restartable

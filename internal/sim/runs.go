@@ -9,7 +9,8 @@ type run struct {
 	since   sched.Time // start of the current stretch, while running
 	left    sched.Time // remaining work at since
 	running bool
-	version uint32 // incremented whenever its end is deferred or processed
+	slots   sched.Time // that it takes
+	version uint32     // incremented whenever its end is deferred or processed
 }
 
 // runTable holds the runs of all workers in a slab, with a list for each worker. A list
@@ -81,7 +82,7 @@ func (e *engine) start(self sched.Addr, m *sched.Message) {
 	i := e.runs.add(self)
 	r := &e.runs.slab[i]
 	r.msg, r.worker = *m, self
-	r.left = sched.Time(e.work[job].Durations[m.First])
+	r.left, r.slots = sched.Time(e.work[job].Durations[m.First]), sched.Time(max(1, e.work[job].Slots))
 	e.result.Attempts++
 	if at := &e.result.Starts[e.result.Jobs[job].FirstTask+int(m.First)]; *at < 0 {
 		*at = max(e.now, e.runs.ready[self.ID])
@@ -103,7 +104,7 @@ func (e *engine) proceed(i int32) {
 // paused may be overdue: its end waits for the node.
 func (e *engine) halt(r *run) {
 	did := max(0, e.now-r.since)
-	e.result.Busy += did
+	e.result.Busy += did * r.slots
 	r.left = max(0, r.left-did)
 	r.running = false
 	r.version++
@@ -168,4 +169,7 @@ func (e *engine) finish(i int32, o sched.Outcome) {
 		return
 	}
 	e.deliver(sched.Addr{}, worker, &m)
+	if e.beside != nil {
+		e.endBeside(&m)
+	}
 }

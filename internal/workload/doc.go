@@ -3,7 +3,7 @@
 // and the transforms that scale, sample or falsify them.
 //
 //	trace file ──Read──┐
-//	                   ├─▶ Workload ─▶ FirstN ─▶ Resample ─▶ Scale ─▶ Classify ─▶ WrongClass ─▶ Noise ─▶ Undeclare ─▶ Recur ─▶ Assign ─▶ Speedup
+//	                   ├─▶ Workload ─▶ FirstN ─▶ Resample ─▶ Scale ─▶ Demand ─▶ Classify ─▶ WrongClass ─▶ Noise ─▶ Undeclare ─▶ Recur ─▶ Assign ─▶ Speedup
 //	gen:NAME ──Open────┘
 //
 // Prepare applies the transforms in this order. Each returns a new Workload

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pigeon-sched/pigeon/internal/api"
+	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
 // A line of a trace may end with fields that the published format does not have. In an
@@ -15,11 +16,13 @@ import (
 const (
 	ownerField    = "owner="
 	priorityField = "priority="
+	slotsField    = "slots="
+	gangField     = "gang=yes"
 )
 
-func (j *Job) fields() bool { return j.Owner != "" || j.Priority != 0 }
+func (j *Job) fields() bool { return j.Owner != "" || j.Priority != 0 || j.Slots != 0 || j.Gang }
 
-// appendFields appends the fields of a job that has some.
+// appendFields appends the fields of a job that has some to an empty line.
 func (j *Job) appendFields(dst []byte) []byte {
 	if j.Owner != "" {
 		dst = append(dst, ownerField...)
@@ -31,17 +34,27 @@ func (j *Job) appendFields(dst []byte) []byte {
 			}
 		}
 	}
-	if j.Priority != 0 {
-		if j.Owner != "" {
+	field := func(set bool, name string, value int32) {
+		if set {
+			if len(dst) > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = strconv.AppendInt(append(dst, name...), int64(value), 10)
+		}
+	}
+	field(j.Priority != 0, priorityField, j.Priority)
+	field(j.Slots != 0, slotsField, j.Slots)
+	if j.Gang {
+		if len(dst) > 0 {
 			dst = append(dst, ' ')
 		}
-		dst = strconv.AppendInt(append(dst, priorityField...), int64(j.Priority), 10)
+		dst = append(dst, gangField...)
 	}
 	return dst
 }
 
 // given are the fields that a line has had so far.
-type given struct{ owner, priority bool }
+type given struct{ owner, priority, slots bool }
 
 // field reads one field behind the durations.
 func (r *Reader) field(t token, job *Job, count int, had *given) error {
@@ -72,5 +85,17 @@ func (r *Reader) field(t token, job *Job, count int, had *given) error {
 		job.Priority = int32(n)
 		return nil
 	}
-	return r.fault(t, fmt.Sprintf("the end of the line after %d task durations, the count in column 2 (or owner=PATH, priority=N)", count))
+	if text, ok := bytes.CutPrefix(t.text, []byte(slotsField)); ok {
+		n, err := strconv.ParseInt(string(text), 10, 32)
+		if err != nil || n < 1 || n > sched.MaxSlots || had.slots {
+			return r.fault(t, fmt.Sprintf("the slots of each task, once, such as slots=4, a whole number from 1 to %d", sched.MaxSlots))
+		}
+		job.Slots, had.slots = int32(n), true
+		return nil
+	}
+	if string(t.text) == gangField && !job.Gang {
+		job.Gang = true
+		return nil
+	}
+	return r.fault(t, fmt.Sprintf("the end of the line after %d task durations, the count in column 2 (or owner=PATH, priority=N, slots=N, gang=yes)", count))
 }

@@ -33,7 +33,7 @@ func (w *Workload) Recur(n *Names, seed uint64) *Workload {
 	}
 	order, means := make([]int, len(out.Jobs)), make([]int64, len(out.Jobs))
 	for i := range order {
-		order[i], means[i] = i, out.Jobs[i].Work()/int64(len(out.Jobs[i].Durations))
+		order[i], means[i] = i, out.Jobs[i].Mean()
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(means[a], means[b]) })
 	for rank, i := range order {

@@ -23,6 +23,8 @@ type Options struct {
 	Owners *Owners
 	// Names names the works that jobs belong to; nil names none.
 	Names *Names
+	// Wide gives tasks of several slots to jobs, Gangs makes gangs of others; nil for none.
+	Wide, Gangs *Wide
 	// Speedup divides all times.
 	Speedup float64
 	// Seed is the seed of all that is drawn.
@@ -38,6 +40,9 @@ func (w *Workload) Prepare(o Options) (*Workload, error) {
 		out, err = out.Resample(o.Resample, o.Seed, o.Workers, o.Load)
 	case o.Load != 0:
 		out, err = out.Scale(o.Load, o.Workers)
+	}
+	if err == nil {
+		out, err = out.Demand(o.Wide, o.Gangs, o.Seed, o.Workers)
 	}
 	if err != nil {
 		return nil, err

@@ -16,6 +16,8 @@ const (
 	streamUndeclared
 	streamOwners // and a job's key, in the lower bits
 	streamNames  // likewise
+	streamWide   // likewise
+	streamGangs  // likewise
 )
 
 func newRand(seed, stream uint64) *rand.Rand {

@@ -20,7 +20,7 @@ func (w *Workload) Simulated() []sim.Job {
 		j := &w.Jobs[i]
 		jobs[i] = sim.Job{
 			Line: j.Line, Arrival: sched.Time(j.Arrival), Estimate: sched.Time(j.Estimate), Long: j.DeclaredLong, Undeclared: j.Undeclared,
-			Name: j.Name, Owner: j.Owner, Priority: j.Priority, Durations: j.Durations,
+			Name: j.Name, Owner: j.Owner, Priority: j.Priority, Slots: j.Slots, Gang: j.Gang, Durations: j.Durations,
 		}
 	}
 	return jobs

@@ -8,8 +8,7 @@ func (w *Workload) Classify(cutoff int64) *Workload {
 	out := w.with()
 	for i := range out.Jobs {
 		job := &out.Jobs[i]
-		mean := job.Work() / int64(max(1, len(job.Durations)))
-		job.TrueLong, job.DeclaredLong = mean > cutoff, job.Estimate > cutoff
+		job.TrueLong, job.DeclaredLong = job.Mean() > cutoff, job.Estimate > cutoff
 	}
 	return out
 }

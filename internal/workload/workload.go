@@ -37,6 +37,10 @@ type Job struct {
 	Priority int32
 	// Name is that of the work, which other jobs of the owner may have too; "" for none.
 	Name string
+	// Slots is how many slots of one node each task takes; 0 is one.
+	Slots int32
+	// Gang: the tasks start together or not at all.
+	Gang bool
 	// Durations has one entry per task. It is shared between workloads that
 	// were derived from one another: read it, never write it.
 	Durations []int64
@@ -59,9 +63,19 @@ func Class(long bool) int {
 // TrueClass returns the index of the job's true class.
 func (j *Job) TrueClass() int { return Class(j.TrueLong) }
 
-// Work is the sum of the job's task durations, in ns.
-func (j *Job) Work() int64 {
-	var sum int64
+// Work is the sum of the job's task durations, each times the slots that it takes, in ns.
+func (j *Job) Work() int64 { return j.sum() * int64(j.Width()) }
+
+// Width is how many slots of one node each task takes.
+func (j *Job) Width() int32 { return max(1, j.Slots) }
+
+// IsUnit reports whether the job's tasks take one slot each, and start one by one.
+func (j *Job) IsUnit() bool { return j.Slots <= 1 && !j.Gang }
+
+// Mean is the mean duration of the job's tasks, in ns.
+func (j *Job) Mean() int64 { return j.sum() / int64(max(1, len(j.Durations))) }
+
+func (j *Job) sum() (sum int64) {
 	for _, d := range j.Durations {
 		sum += d
 	}

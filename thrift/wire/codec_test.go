@@ -164,7 +164,7 @@ func TestCheckPeer(t *testing.T) {
 		sched.Launch: true, sched.Kill: true, sched.SetReserved: true, sched.Idle: true, sched.Refused: true, sched.Report: true,
 		sched.Probe: true, sched.CancelProbe: true, sched.ProbeRejected: true, sched.GetTask: true, sched.NoTask: true, sched.Started: true,
 		sched.Steal: true, sched.Stolen: true, sched.Rotated: true, sched.LoadShare: true, sched.Beat: true,
-		sched.Spare: true, sched.Preempt: true, sched.Continue: true, sched.Yield: true, sched.Reclass: true,
+		sched.Spare: true, sched.Preempt: true, sched.Continue: true, sched.Yield: true, sched.Reclass: true, sched.GangLoad: true,
 	}
 	for kind := sched.Kind(0); int(kind) <= sched.NumKinds; kind++ {
 		if err := oneItem(sched.Message{Kind: kind}).CheckPeer(); (err == nil) != allowed[kind] {

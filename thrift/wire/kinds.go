@@ -37,6 +37,7 @@ var kindNumbers = [sched.NumKinds]int8{
 	sched.Continue: 27,
 	sched.Yield:    28,
 	sched.Reclass:  29,
+	sched.GangLoad: 30,
 
 	sched.Submit:          64,
 	sched.Cancel:          65,

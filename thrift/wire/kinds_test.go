@@ -17,7 +17,7 @@ func TestKindNumbersStay(t *testing.T) {
 		sched.JobEnded: 72, sched.WorkerUp: 73, sched.WorkerLost: 74, sched.WorkerServes: 75, sched.EpochIs: 76, sched.Ended: 77,
 		sched.Timeout: 78, sched.Members: 79, sched.Probe: 13, sched.CancelProbe: 14, sched.ProbeRejected: 15, sched.GetTask: 16,
 		sched.NoTask: 17, sched.Started: 18, sched.Steal: 19, sched.Stolen: 20, sched.Rotated: 21, sched.LoadShare: 22, sched.Beat: 23,
-		sched.Spare: 24, sched.Preempt: 26, sched.Continue: 27, sched.Yield: 28, sched.Reclass: 29,
+		sched.Spare: 24, sched.Preempt: 26, sched.Continue: 27, sched.Yield: 28, sched.Reclass: 29, sched.GangLoad: 30,
 		sched.DistributorUp: 80, sched.Held: 81, sched.ResultsKept: 82, sched.NotLost: 83, sched.DistributorAway: 84, sched.SetShares: 85,
 	}
 	if kindsByNumber[25] != sched.KindNone {

@@ -36,6 +36,7 @@ func (c *Codec) messageTo(m *sched.Message, now sched.Time, t *peer.TMessage) (e
 	t.App, t.Node, t.Reason, t.Serves = m.App, m.Node, m.Reason, m.Serves
 	t.Owner, t.Priority = m.Owner, m.Priority
 	t.Kept, t.CoreDisconnectNanos, t.CoreMaxRunning = mapped(m.Kept, attemptIDTo), int64(m.MaxDisconnect), m.MaxRunning
+	t.Slots, t.Gang, t.Companion = m.Slots, m.Gang, m.Companion
 	t.More, err = c.moreTo(m.More, now)
 	return err
 }
@@ -63,6 +64,7 @@ func (c *Codec) messageFrom(t *peer.TMessage, now sched.Time, m *sched.Message) 
 	m.App, m.Node, m.Reason, m.Serves = t.App, t.Node, t.Reason, t.Serves
 	m.Owner, m.Priority = t.Owner, t.Priority
 	m.Kept, m.MaxDisconnect, m.MaxRunning = mapped(t.Kept, attemptIDFrom), sched.Time(t.CoreDisconnectNanos), t.CoreMaxRunning
+	m.Slots, m.Gang, m.Companion = t.Slots, t.Gang, t.Companion
 	m.More, err = c.moreFrom(t.More, now)
 	return err
 }

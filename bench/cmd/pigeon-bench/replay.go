@@ -102,6 +102,9 @@ func (f *replayFlags) check(cmd *cobra.Command) ([]experiment.Run, error) {
 	}
 	f.Workload.Options.Speedup = f.speedup
 	runs, err := f.Flags.Runs()
+	if err == nil {
+		err = cli.AsUsageError(runs[0].CheckLive())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ func AddFlags(fs *pflag.FlagSet) *Flags {
 	fs.StringArrayVar(&e.Desc.Policies, "policy", []string{"pigeon"}, "NAME[:key=value,...]; repeatable")
 	fs.IntVar(&e.groups, "groups", 3, "groups, of equal size")
 	fs.IntSliceVar(&e.Sizes, "group-sizes", nil, "workers of each group, such as 60,40,20, instead of --workers and --groups")
+	fs.IntSliceVar(&e.Desc.NodeSlots, "slots-per-node", nil, "slots of each simulated node, or of one node after the other, such as 16,8 (default: nodes of one slot)")
 	fs.IntVar(&e.Desc.Frontends, "frontends", 10, "frontends; the job of line k goes to number k mod this")
 	fs.Float64Var(&e.Desc.Reserved, "reserved", 0.10, "share of each group's workers that take short tasks only")
 	fs.IntVar(&e.Desc.Weight, "weight", 0, "W: of W tasks taken from the queues one at least is long while long ones wait (0 = infinite)")

@@ -229,6 +229,9 @@ func PrintResults(out io.Writer, results []measure.Result) error {
 			fmt.Fprint(out, "; PARTIAL: it was ended early")
 		}
 		fmt.Fprintln(out)
+		if r.Wide != nil {
+			r.Wide.Print(out)
+		}
 		if len(r.Owners) > 0 {
 			fmt.Fprintln(out)
 			if err := measure.OwnerTable(out, &results[i]); err != nil {

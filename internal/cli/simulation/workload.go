@@ -20,6 +20,8 @@ type workloadFlags struct {
 	declared float64
 	owners   string
 	names    string
+	wide     string
+	gang     string
 }
 
 // AddWorkloadFlags adds the flags that shape a workload.
@@ -35,6 +37,8 @@ func AddWorkloadFlags(fs *pflag.FlagSet) *workloadFlags {
 	fs.Float64Var(&w.declared, "declared", 1, "share of jobs, 0 to 1, that declare class and estimate; of the others the scheduler knows neither")
 	fs.StringVar(&w.names, "names", "", "give jobs the names of N recurring works, jobs of like durations: N[,odd=0.1] (the share of jobs with another name)")
 	fs.StringVar(&w.owners, "owners", "", "assign jobs to N owners: N[,skew=1][,flood=0.5,burst=1000[,absent=true]][,priorities=3] (Zipf's exponent; the share of the short jobs' work that one owner submits, in bursts of this many tasks; leave its jobs out; draw priorities)")
+	fs.StringVar(&w.wide, "wide", "", "give tasks of several slots to jobs: SHARE:LEAST-MOST[,split=true], as 0.1:2-8 for a tenth of the work in tasks of 2 to 8 slots of one node (split: in unit tasks instead, to compare with)")
+	fs.StringVar(&w.gang, "gang", "", "make gangs of jobs, whose tasks start together: SHARE:LEAST-MOST[,split=true], as 0.1:8-32 for a tenth of the work in gangs of 8 to 32 tasks")
 	fs.Float64Var(&w.Options.Noise, "noise", 0, "sigma of the log-normal factor on estimates")
 	return w
 }
@@ -64,6 +68,12 @@ func (w *workloadFlags) settings() (workload.Options, error) {
 	}
 	if err == nil && w.names != "" {
 		o.Names, err = workload.ParseNames(w.names)
+	}
+	if err == nil && w.wide != "" {
+		o.Wide, err = workload.ParseWide("--wide", w.wide)
+	}
+	if err == nil && w.gang != "" {
+		o.Gangs, err = workload.ParseWide("--gang", w.gang)
 	}
 	return o, err
 }

@@ -9,7 +9,7 @@ import (
 // alone, as a short one.
 func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sched.Message, out *sched.Actions) {
 	x := work{job: j, task: first, attempt: m.Attempt, class: j.Class, moved: m.Marks.Has(sched.Moved)}
-	if first == 0 && s.hooks.isTrial(j, m.Marks) {
+	if first == 0 && isUnit(j) && s.hooks.isTrial(j, m.Marks) {
 		canary := x
 		canary.class, canary.trial = sched.Short, true
 		s.place(now, canary, 1, s.entryOf(m), out)
@@ -25,7 +25,7 @@ func (s *Master) admit(now sched.Time, j *queue.Job, first, count int32, m *sche
 
 // asShort returns how many of count tasks from x on are served as of their job's class.
 func (s *Master) asShort(x work, count int32) int32 {
-	if x.class != sched.Short || !undeclared(x.job) {
+	if x.class != sched.Short || !undeclared(x.job) || !isUnit(x.job) {
 		return count
 	}
 	return s.hooks.asShort(x.job, count)
@@ -49,8 +49,9 @@ func (s *Master) entryOf(m *sched.Message) entry {
 
 // place launches count tasks, from x on, and queues those for which no worker is idle.
 func (s *Master) place(now sched.Time, x work, count int32, at entry, out *sched.Actions) {
-	x, count = s.launchAtIdle(x, count, out)
-	x, count = s.hooks.placeElsewhere(x, count, out)
+	if x, count = s.launchAtIdle(x, count, out); isUnit(x.job) {
+		x, count = s.hooks.placeElsewhere(x, count, out)
+	}
 	switch {
 	case count == 0:
 	case at.aged:
@@ -63,7 +64,8 @@ func (s *Master) place(now sched.Time, x work, count int32, at entry, out *sched
 }
 
 // launchAtIdle launches tasks at idle workers. It returns the first task for which none
-// was idle, or that a max forbids, and the number of such tasks.
+// was idle, or that a max forbids, and the number of such tasks. No worker is given a task with a
+// demand this way.
 func (s *Master) launchAtIdle(x work, count int32, out *sched.Actions) (rest work, left int32) {
 	for _, kind := range mayUse[x.class] {
 		for count > 0 && s.mayLaunch(x.job) {
@@ -99,10 +101,15 @@ func (s *Master) launch(kind sched.Kind, w *worker, x work, out *sched.Actions) 
 	s.counts.Launches++
 	s.charge(w)
 	s.hooks.started(w, out)
-	m := out.Send(w.addr, kind)
-	m.Job, m.First, m.Attempt, m.Class, m.App = x.job.ID, x.task, x.attempt, x.class, x.job.App().Name
+	return s.message(kind, w, x, out)
+}
+
+// message sends the message of a launch.
+func (s *Master) message(kind sched.Kind, w *worker, x work, out *sched.Actions) *sched.Message {
+	m, a := out.Send(w.addr, kind), x.job.App()
+	m.Job, m.First, m.Attempt, m.Class, m.App = x.job.ID, x.task, x.attempt, x.class, a.Name
 	m.Distributor, m.Estimate, m.Seq, m.Epoch = x.job.Distributor(), x.job.Estimate, w.seq, s.epoch
-	m.Owner = x.job.Owner().Path()
+	m.Owner, m.Slots, m.Gang = x.job.Owner().Path(), a.Demand.Slots, a.Demand.Gang
 	return m
 }
 
@@ -124,6 +131,7 @@ func (s *Master) reclass(now sched.Time, j *queue.Job, c sched.Class, out *sched
 // requeue moves the waiting tasks of the job to the tail of the queue of the class.
 // Running ones are not touched.
 func (s *Master) requeue(now sched.Time, j *queue.Job, c sched.Class, out *sched.Actions) {
+	s.wide.putBack(j)
 	s.index.Reclass(j, c, func(r *queue.Run) {
 		x, count := work{job: j, task: r.First, attempt: r.Attempt, class: c, moved: r.Moved}, r.Count
 		x, count = s.launchAtIdle(x, count, out) // a reserved worker may be idle

@@ -19,6 +19,8 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 	if w.job != nil {
 		w.ended.Add(now, w.id(), w.job.Distributor(), w.work.seq)
 		s.vacate(w, out)
+	} else {
+		s.wide.unfollow(w, out)
 	}
 	if !w.Listed() {
 		s.feed(w, out)
@@ -26,8 +28,16 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 }
 
 // feed sends a free worker its next task, or puts it at the tail of its idle
-// list.
+// list. Where tasks of several slots wait, the end of the step decides.
 func (s *Master) feed(w *worker, out *sched.Actions) {
+	if s.wide.isActive() {
+		s.wide.keep(w)
+		return
+	}
+	s.serve(w, out)
+}
+
+func (s *Master) serve(w *worker, out *sched.Actions) {
 	r := s.choose(w)
 	switch {
 	case s.hooks.continues(w, r, out):
@@ -82,6 +92,9 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		return
 	}
 	id := m.AttemptID()
+	if s.wide.companionRefused(w, m, out) {
+		return
+	}
 	var x work
 	var ok bool
 	if w.job != nil && w.id() == id {
@@ -102,7 +115,8 @@ func (s *Master) refused(now sched.Time, w *worker, m *sched.Message, out *sched
 		return
 	}
 	s.counts.Refused++
-	if j := x.job; j.App().Workers == 0 {
+	s.wide.leadRefused(w, id, out)
+	if j := x.job; j.App().Workers == 0 || j.App().Demand.Gang { // a gang is tried again whole
 		out.SendReturned(j.Distributor(), j.ID, x.task, 1, x.attempt, false)
 	} else {
 		if !x.trial {

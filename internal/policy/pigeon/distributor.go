@@ -23,7 +23,8 @@ type Distributor struct {
 	canary   bool // tasks 0 of long jobs are tried as short ones
 	totals   bool // Tasks messages carry the number of tasks of the job
 
-	confirmation confirmation // of tasks of an earlier life
+	confirmation confirmation              // of tasks of an earlier life
+	asked        map[sched.JobID]*question // about groups, for gangs
 }
 
 type group struct {
@@ -96,6 +97,8 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		d.timeout(now, m.Token, out)
 	case sched.Placed, sched.NewAttempt, sched.NotLost, sched.TaskEnded:
 		d.led.Restore(now, m)
+	case sched.GangLoad:
+		d.gangLoad(from, m, out)
 	case sched.Reclass:
 		d.reclass(now, from, m, out)
 	case sched.Restored:
@@ -148,7 +151,7 @@ func (d *Distributor) applyVerdict(j *ledger.Job, m *sched.Message, v ledger.Ver
 // without a live master there the task is placed again.
 func (d *Distributor) tryAgain(j *ledger.Job, task int32, head bool, out *sched.Actions) {
 	t := &j.Tasks[task]
-	if t.Place >= 0 && d.group(master(t.Place)).accepts(j.App) {
+	if !j.Gang && t.Place >= 0 && d.group(master(t.Place)).accepts(j.App) {
 		d.sendTasks(j, task, 1, t.Place, out).Head = head
 		return
 	}
@@ -161,8 +164,11 @@ func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, 
 	m := out.Send(master(place), sched.Tasks)
 	m.Job, m.Class, m.Estimate, m.App, m.Arrival = j.ID, j.Class, j.Estimate, j.App, j.Arrival
 	m.Distributor, m.First, m.Count, m.Attempt = d.cfg.Self, first, count, j.Tasks[first].Attempt
-	m.Marks, m.Owner, m.Priority = d.marks(j, first), j.Owner, j.Priority
-	if d.totals {
+	m.Marks, m.Owner, m.Priority, m.Slots, m.Gang = d.marks(j, first), j.Owner, j.Priority, j.Slots, j.Gang
+	switch {
+	case j.Gang: // those that start together
+		m.Total = int32(j.Unfinished()) //nolint:gosec // at most sched.MaxTasks
+	case d.totals:
 		m.Total = int32(len(j.Tasks)) //nolint:gosec // at most sched.MaxTasks
 	}
 	return m
@@ -173,6 +179,9 @@ func (d *Distributor) sendTasks(j *ledger.Job, first, count int32, place int16, 
 func (d *Distributor) marks(j *ledger.Job, first int32) sched.Marks {
 	t := &j.Tasks[first]
 	marks := j.Marks | t.Marks
+	if j.Slots > 1 || j.Gang { // it is neither suspended nor tried
+		return marks &^ sched.Stoppable
+	}
 	if d.canary && first == 0 && t.Attempt == j.First && j.Class == sched.Long && j.AsDeclared() {
 		marks |= sched.Canary
 	}

@@ -32,7 +32,7 @@ func FanoutPolicy() sched.Policy {
 // Policy returns the policy's cores.
 func Policy() sched.Policy {
 	return sched.Policy{
-		Name: Name, Sequenced: true, Explain: explain,
+		Name: Name, Sequenced: true, Wide: true, Explain: explain,
 		NewDistributor: func(c sched.DistributorConfig) sched.DistributorCore { return NewDistributor(c) },
 		NewMaster:      func(c sched.MasterConfig) sched.MasterCore { return NewMaster(c) },
 		NewWorker:      func(c sched.WorkerConfig) sched.WorkerCore { return NewWorker(c) },

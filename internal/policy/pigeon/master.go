@@ -33,6 +33,7 @@ type Master struct {
 	lately    ended.Index
 	counts    Counts
 	hooks     hooks // of a variant
+	wide      *wide // nil until a task of several slots or a gang comes
 }
 
 // Counts are running totals of a master's decisions.
@@ -55,6 +56,7 @@ type worker struct {
 	prev, next *worker // workers of the same job, in order of launch
 	ended      ended.List
 	suspension // of the extension alone
+	wideSlot
 }
 
 // work is a task in transit to a worker, or at one.
@@ -118,6 +120,7 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	s.hooks.stepBegins(now)
 	s.process(now, from, m, out)
 	s.offerFreed(out)
+	s.wide.turn(out)
 }
 
 // process processes a valid message.
@@ -149,6 +152,8 @@ func (s *Master) process(now sched.Time, from sched.Addr, m *sched.Message, out 
 		s.hooks.spareElsewhere(from, m.Serves, m.Reserved, out)
 	case sched.MasterUp, sched.MasterLost:
 		s.hooks.masterChanged(m.Peer, m.Kind == sched.MasterUp)
+	case sched.GangLoad:
+		s.gangLoad(from, m, out)
 	case sched.SetShares:
 		s.setShares(from, m)
 	case sched.EpochIs:
@@ -220,8 +225,9 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 // newJob adds the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
 	j := &queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
-	s.index.Enter(j, m.App, m.Owner, m.Priority)
+	s.index.EnterWith(j, queue.DemandOf(m), m.App, m.Owner, m.Priority)
 	s.jobs[m.Job] = j
+	s.meetWide(j, m.Total)
 	s.hooks.jobAdded(j, m.Arrival, m.Total)
 	return j
 }
@@ -246,6 +252,8 @@ func (s *Master) repeated(now sched.Time, j *queue.Job, m *sched.Message, out *s
 // earlier attempt that waits is replaced; one that runs continues, because the attempt
 // that ends first counts.
 func (s *Master) acceptMore(now sched.Time, j *queue.Job, m *sched.Message, out *sched.Actions) {
+	s.wide.putBack(j)
+	s.meetWide(j, m.Total)
 	s.repeated(now, j, m, out)
 	known := recovery.NewKnown(m)
 	s.eachHeld(j, known.KnowAll)
@@ -271,7 +279,8 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 	if j == nil {
 		return
 	}
-	s.index.Remove(j, first, count)
+	s.wide.putBack(j)
+	s.wide.shrunk(j, s.index.Remove(j, first, count))
 	for w := s.workers.running(j); w != nil; w = w.next {
 		if w.task >= first && w.task-first < count {
 			s.kill(w, w.id(), out)
@@ -289,11 +298,12 @@ func (s *Master) kill(w *worker, id sched.AttemptID, out *sched.Actions) {
 // forget drops a job without queued, running or suspended tasks here.
 func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 	if j := s.jobs[id]; j != nil {
-		if j.Queued > 0 || j.Running > 0 || s.hooks.suspended(j) > 0 {
+		if j.Queued > 0 || j.Running > 0 || s.hooks.suspended(j) > 0 || s.wide.holds(j) {
 			return
 		}
 		delete(s.jobs, id)
 		s.hooks.jobForgotten(j)
+		s.wide.forgotten(j)
 		s.index.Exit(j)
 	}
 	if !s.recovery.over { // tasks of it may wait in the recovery

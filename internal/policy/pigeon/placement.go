@@ -22,6 +22,10 @@ func (d *Distributor) placeExcept(j *ledger.Job, except sched.Addr, out *sched.A
 	if j.Unplaced == 0 || !d.restored {
 		return
 	}
+	if j.Gang {
+		d.placeGang(j, except, out)
+		return
+	}
 	ids := d.serving(j.App, except)
 	if len(ids) == 0 {
 		return

@@ -24,7 +24,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	case m.Epoch < w.epoch:
 		w.refuse(from, m, sched.RefusedEpoch, out)
 		return
-	case m.Reason == "" && w.busy && w.current == m.Kept[0] && m.Seq+1 == w.seq && len(w.held) < mostSuspended:
+	case m.Reason == "" && w.busy && !w.companion && w.current == m.Kept[0] && m.Seq+1 == w.seq && len(w.held) < mostSuspended:
 		w.held = append(w.held, suspended{w.current, w.distributor})
 		w.act(sched.Suspend, out)
 	case m.Reason == "" && !w.busy && w.current == m.Kept[0] && m.Seq+2 == w.seq && w.seq == w.endSeq:
@@ -37,7 +37,7 @@ func (w *Worker) preempt(from sched.Addr, m *sched.Message, out *sched.Actions) 
 	}
 	w.epoch = m.Epoch
 	w.seq++
-	w.busy, w.current, w.distributor = true, m.AttemptID(), m.Distributor
+	w.busy, w.current, w.distributor, w.companion = true, m.AttemptID(), m.Distributor, false
 	w.act(sched.Start, out)
 }
 

@@ -35,16 +35,17 @@ type sentAgain struct {
 	distributor           int32
 	first, count, attempt int32
 	total, priority       int32
+	slots                 int32
 	class                 sched.Class
 	marks                 sched.Marks
-	head                  bool
+	head, gang            bool
 }
 
 // message returns the Tasks message, cut to some of its tasks.
 func (w *sentAgain) message(first, count int32) sched.Message {
 	return sched.Message{
 		Kind: sched.Tasks, Job: w.job, App: w.app, Estimate: w.estimate, Arrival: w.arrival, Distributor: sched.Addr{Role: sched.Distributor, ID: w.distributor},
-		First: first, Count: count, Total: w.total, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true, Owner: w.owner, Priority: w.priority,
+		First: first, Count: count, Total: w.total, Attempt: w.attempt, Class: w.class, Marks: w.marks, Head: w.head, Resent: true, Owner: w.owner, Priority: w.priority, Slots: w.slots, Gang: w.gang,
 	}
 }
 
@@ -63,6 +64,7 @@ func (r *recovering) add(m *sched.Message) {
 	r.waiting = append(r.waiting, sentAgain{
 		job: m.Job, app: m.App, estimate: m.Estimate, arrival: m.Arrival, distributor: m.Distributor.ID,
 		first: m.First, count: m.Count, attempt: m.Attempt, total: m.Total, class: m.Class, marks: m.Marks, head: m.Head, owner: m.Owner, priority: m.Priority,
+		slots: m.Slots, gang: m.Gang,
 	})
 	r.tasks += int(m.Count)
 }
@@ -159,6 +161,7 @@ func (s *Master) endedLists() iter.Seq[*ended.List] {
 // eachHeld calls f for the tasks of the job that are queued, running or suspended here.
 func (s *Master) eachHeld(j *queue.Job, f func(first, count, attempt int32)) {
 	j.EachRun(func(r *queue.Run) { f(r.First, r.Count, r.Attempt) })
+	s.wide.eachClaimed(j, f)
 	for w := s.workers.running(j); w != nil; w = w.next {
 		f(w.task, 1, w.attempt)
 	}
@@ -183,9 +186,10 @@ func (s *Master) distributorUp(distributor sched.Addr, out *sched.Actions) {
 func (s *Master) distributorAway(distributor sched.Addr, out *sched.Actions) {
 	var waiting recovery.Holdings
 	for _, id := range recovery.Sorted(s.jobs, func(j *queue.Job) bool {
-		return distributor.Role == sched.Distributor && j.DistributorID == distributor.ID && j.Queued > 0
+		return distributor.Role == sched.Distributor && j.DistributorID == distributor.ID && (j.Queued > 0 || s.wide.claimed(j) > 0)
 	}) {
 		j := s.jobs[id]
+		s.wide.putBack(j)
 		j.EachRun(func(r *queue.Run) { waiting.Add(r.First, r.Count, r.Attempt) })
 		waiting.Return(distributor, id, out)
 		s.index.Remove(j, 0, sched.MaxTasks)

@@ -159,7 +159,7 @@ func (d *Distributor) renumber(j *ledger.Job, first, count int32, send bool, rea
 	default:
 		return
 	}
-	if send && place >= 0 && d.group(master(place)).accepts(j.App) {
+	if send && !j.Gang && place >= 0 && d.group(master(place)).accepts(j.App) {
 		d.sendTasks(j, first, count, place, out)
 		return
 	}

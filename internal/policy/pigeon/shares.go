@@ -38,10 +38,13 @@ func (s *Master) setShares(from sched.Addr, m *sched.Message) {
 }
 
 // charge opens the bill of the task that the worker has just been given.
-func (s *Master) charge(w *worker) {
-	leaf := w.job.Owner()
-	w.bill = bill{leaf: leaf, class: w.class, charged: s.cost(w.job, w.class), since: s.now}
-	s.index.Tree().Launch(leaf, w.class, w.bill.charged, w.waited)
+func (s *Master) charge(w *worker) { s.chargeFor(w, w.job, w.class, w.waited) }
+
+// chargeFor opens the bill of one slot of a task.
+func (s *Master) chargeFor(w *worker, j *queue.Job, c sched.Class, waited bool) {
+	leaf := j.Owner()
+	w.bill = bill{leaf: leaf, class: c, charged: s.cost(j, c), since: s.now}
+	s.index.Tree().Launch(leaf, c, w.bill.charged, waited)
 }
 
 // cost returns the charge of a task at its launch: the estimate of its job, else how
@@ -111,11 +114,12 @@ func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 	if j.Owner().Path() == owner && j.Priority() == priority {
 		return
 	}
+	s.wide.putBack(j)
 	for _, w := range s.workers {
 		if w == nil {
 			continue
 		}
-		if w.job == j {
+		if w.job == j || w.of == j {
 			s.closeBill(&w.bill, false)
 		}
 		for _, h := range w.held {
@@ -129,8 +133,11 @@ func (s *Master) changeOwner(j *queue.Job, owner string, priority int32) {
 		if w == nil {
 			continue
 		}
-		if w.job == j {
+		switch j {
+		case w.job:
 			s.charge(w)
+		case w.of:
+			s.chargeFor(w, j, j.Class, false)
 		}
 		for _, h := range w.held {
 			if h.job == j {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// slots chooses the reserved slots of a group, spread over its nodes.
+// slots chooses the reserved slots of a group, together on as few of its nodes as can hold them: the
+// others stay whole for long tasks of several slots.
 type slots struct {
 	share    float64 // of the slots whose kind the master chooses, reserved
 	nodes    []*node // by node id
@@ -33,8 +34,8 @@ type node struct {
 func newSlots(share float64) slots {
 	return slots{
 		share:      share,
-		toReserved: ranking{place: func(n *node) *int { return &n.atReserved }, sign: +1},
-		toGeneral:  ranking{place: func(n *node) *int { return &n.atGeneral }, sign: -1},
+		toReserved: ranking{place: func(n *node) *int { return &n.atReserved }, sign: -1},
+		toGeneral:  ranking{place: func(n *node) *int { return &n.atGeneral }, sign: +1},
 	}
 }
 
@@ -77,8 +78,8 @@ func (l *slots) want() int {
 }
 
 // nextChange returns the slot whose kind must change next, nil when as many are reserved
-// as should be: a slot becomes reserved on the node with the fewest reserved ones, and
-// general on the node with the most; of equal nodes the lowest id counts
+// as should be: a slot becomes reserved on the node with the most reserved ones that has another, and
+// general on the node with the fewest; of equal nodes the lowest id counts
 // (docs/design.md, section 3). Of a node's slots it is the first to have registered.
 func (l *slots) nextChange() *worker {
 	switch want := l.want(); {

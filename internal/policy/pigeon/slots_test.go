@@ -15,9 +15,9 @@ func (l *slots) simplyNext() *worker {
 	want := l.want()
 	for _, n := range l.nodes {
 		for _, w := range n.slots {
-			rank, suits := n.reserved, l.reserved < want && !w.reserved
+			rank, suits := -n.reserved, l.reserved < want && !w.reserved
 			if l.reserved > want {
-				rank, suits = -n.reserved, w.reserved
+				rank, suits = n.reserved, w.reserved
 			}
 			if suits && !w.fixed && rank < lowest {
 				best, lowest = w, rank

@@ -48,6 +48,9 @@ func (s *Master) Valid() error {
 	if err := s.validShares(); err != nil {
 		return err
 	}
+	if err := s.wide.valid(); err != nil {
+		return err
+	}
 	return s.validJobs()
 }
 
@@ -85,11 +88,11 @@ func (s *Master) validJobs() error {
 			running++
 		}
 		switch {
-		case j.ID != id || s.index.Find(j.App().Name) != j.App():
+		case j.ID != id || isUnit(j) && s.index.Find(j.App().Name) != j.App():
 			return fmt.Errorf("job %s is recorded as %s, of application %q", j.ID, id, j.App().Name)
 		case waiting != j.Queued || running != j.Running:
 			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
-		case waiting+running == 0 && s.hooks.suspended(j) == 0:
+		case waiting+running == 0 && s.hooks.suspended(j) == 0 && !s.wide.holds(j):
 			return fmt.Errorf("job %s is kept with nothing queued or running", id)
 		case waiting > 0 && j.App().Workers == 0:
 			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App().Name)
@@ -136,7 +139,7 @@ func (s *Master) validShares() error {
 		if w == nil {
 			continue
 		}
-		if w.job != nil {
+		if w.job != nil || w.of != nil {
 			if err := add(&w.bill, 1); err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func (s *Master) Job(id sched.JobID) (queued, running int) {
 		}
 	})
 	if j != nil {
-		queued += int(j.Queued)
+		queued += int(j.Queued) + s.wide.claimed(j)
 		running = int(j.Running + s.hooks.suspended(j))
 	}
 	return queued, running
@@ -60,6 +60,19 @@ func (s *Master) Totals() sched.GroupTotals {
 	for _, w := range s.workers {
 		if w != nil {
 			t.Workers[w.kind()]++
+		}
+	}
+	if s.wide != nil {
+		t.Kept = len(s.wide.kept)
+		for _, c := range s.wide.claims {
+			if c.node != nil {
+				t.Queued[c.class]++
+				t.Wide++
+			}
+		}
+		for c := range t.Queued {
+			tasks, _ := s.index.QueuedWide(sched.Class(c))
+			t.Wide += tasks
 		}
 	}
 	for k := range t.Idle {

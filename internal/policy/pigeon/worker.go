@@ -18,6 +18,7 @@ type Worker struct {
 	kindSet       stamp  // of the last SetReserved
 	reserved      bool
 	busy          bool
+	companion     bool // another slot leads the attempt
 	distributor   sched.Addr
 	current       sched.AttemptID // running, or the last that ran
 	endSeq        uint64          // the sequence number that its end made, 0 before the first end
@@ -90,6 +91,10 @@ func (w *Worker) Step(_ sched.Time, from sched.Addr, m *sched.Message, out *sche
 // stop stops an attempt that runs or is suspended here; false when there is none.
 func (w *Worker) stop(id sched.AttemptID, out *sched.Actions) bool {
 	if w.busy && w.current == id {
+		if w.companion { // nothing runs for it here
+			w.free(out)
+			return true
+		}
 		w.act(sched.Stop, out)
 		return true
 	}
@@ -127,8 +132,10 @@ func (w *Worker) launch(from sched.Addr, m *sched.Message, out *sched.Actions) {
 	default:
 		w.epoch = m.Epoch
 		w.seq++
-		w.busy, w.current, w.distributor = true, m.AttemptID(), m.Distributor
-		w.act(sched.Start, out)
+		w.busy, w.current, w.distributor, w.companion = true, m.AttemptID(), m.Distributor, m.Companion
+		if !w.companion {
+			w.act(sched.Start, out)
+		}
 	}
 }
 
@@ -167,10 +174,21 @@ func (w *Worker) ended(m *sched.Message, out *sched.Actions) {
 	if !w.busy || w.current != id {
 		return
 	}
+	if !w.companion {
+		w.seq++
+		w.busy, w.endSeq = false, w.seq
+		w.report(w.distributor, m, out)
+		w.idle(w.cfg.Master, id, out)
+		return
+	}
+	w.free(out)
+}
+
+// free ends the attempt of a companion, which its lead reports.
+func (w *Worker) free(out *sched.Actions) {
 	w.seq++
-	w.busy, w.endSeq = false, w.seq
-	w.report(w.distributor, m, out)
-	w.idle(w.cfg.Master, id, out)
+	w.busy, w.companion, w.endSeq = false, false, w.seq
+	w.idle(w.cfg.Master, w.current, out)
 }
 
 // idle reports that the slot is free; where tasks are suspended, with the attempt that

@@ -25,14 +25,18 @@ func (s *Master) workerUp(now sched.Time, m *sched.Message, out *sched.Actions) 
 		w.ended.Add(now, kept, sched.Addr{Role: sched.Distributor, ID: sched.Everyone}, 0)
 		s.removeQueued(kept, out)
 	}
-	if m.Attempt > 0 {
+	switch {
+	case m.Attempt > 0 && m.Companion:
+		s.adoptCompanion(w, m, out)
+	case m.Attempt > 0:
 		s.adopt(w, m, out)
 	}
+	s.wide.changed()
 	s.balanceReserved(out)
 	if !w.fixed && !w.kindSent {
 		s.sendReserved(w, out) // an earlier master may have set another kind
 	}
-	if w.job == nil && !w.Listed() {
+	if w.job == nil && !w.isFree() && w.follows.Attempt == 0 {
 		s.feed(w, out)
 	}
 }
@@ -55,7 +59,7 @@ func (s *Master) adoptSuspended(w *worker, m *sched.Message, out *sched.Actions)
 	}
 	s.hooks.adopt(w, s.workOf(m))
 	s.sendHolding(m, out)
-	if w.Listed() {
+	if w.isFree() {
 		s.index.RemoveIdle(&w.Idler)
 		s.feed(w, out)
 	}
@@ -81,7 +85,11 @@ func (s *Master) sendHolding(m *sched.Message, out *sched.Actions) {
 // attempt of it. A later attempt stays: it was created because this one was believed
 // lost.
 func (s *Master) removeQueued(id sched.AttemptID, out *sched.Actions) {
-	if j := s.jobs[id.Job]; j != nil && j.Waiting(id.Task) <= id.Attempt {
+	j := s.jobs[id.Job]
+	if j != nil {
+		s.wide.putBack(j)
+	}
+	if j != nil && j.Waiting(id.Task) <= id.Attempt {
 		s.index.Remove(j, id.Task, 1)
 		s.forget(id.Job, out)
 	}
@@ -97,6 +105,9 @@ func (s *Master) workerLost(m *sched.Message, out *sched.Actions) {
 	}
 	s.lately = ended.Index{}
 	s.index.RemoveIdle(&w.Idler)
+	s.wide.unkeep(w)
+	s.wide.unfollow(w, out)
+	s.wide.changed()
 	if j := w.job; j != nil {
 		if out.SendLost(j.Distributor(), w.id(), w.node.id, m) {
 			s.counts.Lost++
@@ -121,6 +132,7 @@ func (s *Master) workerServes(m *sched.Message, out *sched.Actions) {
 	}
 	idle := w.Listed()
 	s.index.RemoveIdle(&w.Idler)
+	s.wide.changed()
 	old := w.service
 	s.join(w, m.Serves, out)
 	s.leave(old, out)
@@ -145,6 +157,7 @@ func (s *Master) join(w *worker, names []string, out *sched.Actions) {
 func (s *Master) leave(service *queue.Service, out *sched.Actions) {
 	announced := false
 	s.index.Leave(service, func(a *queue.App) {
+		s.wide.putBackIf(func(c *claim) bool { return c.app() == a })
 		if !announced {
 			announced = true
 			s.announce(out)
@@ -172,6 +185,7 @@ func (s *Master) balanceReserved(out *sched.Actions) {
 func (s *Master) setReserved(w *worker, reserved bool, out *sched.Actions) {
 	idle := w.Listed()
 	s.index.RemoveIdle(&w.Idler)
+	s.wide.changed()
 	s.slots.setReserved(w, reserved)
 	s.sendReserved(w, out)
 	if idle {

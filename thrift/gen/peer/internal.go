@@ -3281,6 +3281,9 @@ func (p *TMore) String() string {
 //   - MaxDisconnectNanos
 //   - CoreDisconnectNanos
 //   - CoreMaxRunning
+//   - Slots
+//   - Gang
+//   - Companion
 //   - UserGroup
 //   - UserPriority
 //   - SuspendedNanos
@@ -3357,6 +3360,9 @@ type TMessage struct {
 	ReportKeyLo int64 `thrift:"reportKeyLo,76" db:"reportKeyLo" json:"reportKeyLo"`
 	// unused fields # 77 to 78
 	CoreMaxRunning int32 `thrift:"coreMaxRunning,79" db:"coreMaxRunning" json:"coreMaxRunning"`
+	Slots          int32 `thrift:"slots,80" db:"slots" json:"slots"`
+	Gang           bool  `thrift:"gang,81" db:"gang" json:"gang"`
+	Companion      bool  `thrift:"companion,82" db:"companion" json:"companion"`
 }
 
 func NewTMessage() *TMessage {
@@ -3717,6 +3723,24 @@ func (p *TMessage) GetCoreMaxRunning() int32 {
 	return p.CoreMaxRunning
 }
 
+var TMessage_Slots_DEFAULT int32 = 0
+
+func (p *TMessage) GetSlots() int32 {
+	return p.Slots
+}
+
+var TMessage_Gang_DEFAULT bool = false
+
+func (p *TMessage) GetGang() bool {
+	return p.Gang
+}
+
+var TMessage_Companion_DEFAULT bool = false
+
+func (p *TMessage) GetCompanion() bool {
+	return p.Companion
+}
+
 var TMessage_UserGroup_DEFAULT string = ""
 
 func (p *TMessage) GetUserGroup() string {
@@ -3980,6 +4004,18 @@ func (p *TMessage) IsSetCoreDisconnectNanos() bool {
 
 func (p *TMessage) IsSetCoreMaxRunning() bool {
 	return p.CoreMaxRunning != TMessage_CoreMaxRunning_DEFAULT
+}
+
+func (p *TMessage) IsSetSlots() bool {
+	return p.Slots != TMessage_Slots_DEFAULT
+}
+
+func (p *TMessage) IsSetGang() bool {
+	return p.Gang != TMessage_Gang_DEFAULT
+}
+
+func (p *TMessage) IsSetCompanion() bool {
+	return p.Companion != TMessage_Companion_DEFAULT
 }
 
 func (p *TMessage) IsSetUserGroup() bool {
@@ -4587,6 +4623,36 @@ func (p *TMessage) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 79:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField79(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 80:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField80(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 81:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField81(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 82:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField82(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -5239,6 +5305,33 @@ func (p *TMessage) ReadField79(ctx context.Context, iprot thrift.TProtocol) erro
 	return nil
 }
 
+func (p *TMessage) ReadField80(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 80: ", err)
+	} else {
+		p.Slots = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField81(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 81: ", err)
+	} else {
+		p.Gang = v
+	}
+	return nil
+}
+
+func (p *TMessage) ReadField82(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 82: ", err)
+	} else {
+		p.Companion = v
+	}
+	return nil
+}
+
 func (p *TMessage) ReadField64(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadString(ctx); err != nil {
 		return thrift.PrependError("error reading field 64: ", err)
@@ -5497,6 +5590,15 @@ func (p *TMessage) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField79(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField80(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField81(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField82(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -6499,6 +6601,51 @@ func (p *TMessage) writeField79(ctx context.Context, oprot thrift.TProtocol) (er
 	return err
 }
 
+func (p *TMessage) writeField80(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSlots() {
+		if err := oprot.WriteFieldBegin(ctx, "slots", thrift.I32, 80); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 80:slots: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(p.Slots)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.slots (80) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 80:slots: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField81(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetGang() {
+		if err := oprot.WriteFieldBegin(ctx, "gang", thrift.BOOL, 81); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 81:gang: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Gang)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.gang (81) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 81:gang: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *TMessage) writeField82(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCompanion() {
+		if err := oprot.WriteFieldBegin(ctx, "companion", thrift.BOOL, 82); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 82:companion: ", p), err)
+		}
+		if err := oprot.WriteBool(ctx, bool(p.Companion)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.companion (82) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 82:companion: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *TMessage) Equals(other *TMessage) bool {
 	if p == other {
 		return true
@@ -6719,6 +6866,15 @@ func (p *TMessage) Equals(other *TMessage) bool {
 		return false
 	}
 	if p.CoreMaxRunning != other.CoreMaxRunning {
+		return false
+	}
+	if p.Slots != other.Slots {
+		return false
+	}
+	if p.Gang != other.Gang {
+		return false
+	}
+	if p.Companion != other.Companion {
 		return false
 	}
 	return true
