@@ -3,8 +3,8 @@ package compare
 import (
 	"context"
 
+	"github.com/pigeon-sched/pigeon/bench/markdown"
 	"github.com/pigeon-sched/pigeon/internal/experiment"
-	"github.com/pigeon-sched/pigeon/internal/markdown"
 	"github.com/pigeon-sched/pigeon/internal/measure"
 	"github.com/pigeon-sched/pigeon/internal/workload"
 )
@@ -56,7 +56,7 @@ func (r *CellResult) wideTable() []markdown.Table {
 		t.Rows = append(t.Rows, []string{
 			p.Policy,
 			over(func(x *measure.WideResult) (a, b measure.Number) { return x.Unit.Short.P99, x.UnitSplit.Short.P99 }),
-			markdown.Fixed(100*float64(mean(func(x *measure.WideResult) measure.Number { return x.Held }).Mean), 2) + " %",
+			measure.Fixed(100*float64(mean(func(x *measure.WideResult) measure.Number { return x.Held }).Mean), 2) + " %",
 			over(func(x *measure.WideResult) (a, b measure.Number) { return x.Wait.Mean, x.Reference.Mean }),
 			over(func(x *measure.WideResult) (a, b measure.Number) { return x.Wait.P99, x.Reference.P99 }),
 			timed(mean(func(x *measure.WideResult) measure.Number { return x.Wait.Mean })),
