@@ -17,7 +17,7 @@ import (
 var (
 	// lines of Go that ships, with comments, without tests and generated code, by top folder.
 	lineBudget = map[string]int{
-		"client": 1_280, "cluster": 1_990, "cmd": 12_600, "frontend": 23_240, "internal": 57_600, "master": 4_925, "nodemonitor": 22_580,
+		"client": 1_280, "cluster": 1_990, "cmd": 12_600, "frontend": 23_240, "internal": 57_700, "master": 4_925, "nodemonitor": 22_580,
 		"thrift": 7_965, "packaging": 30, "sparkplugin": 940, "bench": 19_700, "deploy": 2_160,
 	}
 	packageBudget    = 150    // of the product
