@@ -34,10 +34,11 @@ func (x *Index) EnterWith(j *Job, d Demand, app, owner string, priority int32) {
 	if !d.IsUnit() {
 		a = x.holdDemand(a, d)
 	}
-	n := x.tree.Hold(owner)
-	j.line = x.lineOf(n, a, priority)
-	j.line.jobs++
+	x.enterFor(j, a, owner, priority)
 }
+
+// IsUnit reports whether the application is that of unit tasks.
+func (a *App) IsUnit() bool { return a.unit == nil }
 
 // holdDemand returns the App with a demand that belongs to one for unit tasks, which it holds.
 func (x *Index) holdDemand(a *App, d Demand) *App {

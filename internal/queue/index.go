@@ -21,15 +21,15 @@ type Demand struct {
 // their own: no service includes it, so that no worker is given one of them alone.
 type App struct {
 	Name     string
-	Demand   Demand
-	unit     *App   // of an App with a demand: that of the unit tasks
-	demands  []*App // the others of the name
-	Workers  int    // live workers that serve it
-	refs     int    // services that include it, and jobs that name it
+	Workers  int // live workers that serve it
+	refs     int // services that include it, and jobs that name it
 	queued   [sched.NumClasses]int
 	roots    [sched.NumClasses]*place // nil until a task waits
 	services []*Service
 	named    bool // an owner has a line for it
+	Demand   Demand
+	unit     *App   // of an App with a demand: that of the unit tasks
+	demands  []*App // the others of the name
 }
 
 // Service is a set of applications served by the same workers. It exists while
@@ -46,7 +46,6 @@ type Service struct {
 // value is not ready; use NewIndex.
 type Index struct {
 	apps     map[string]*App
-	wide     map[demand]*App // those with a demand
 	services map[string]*Service
 	order    []*App // by name, for walks that end in actions
 	tail     int64  // next sequence number at the tail
@@ -59,6 +58,7 @@ type Index struct {
 	orders   Orders
 	now      sched.Time             // of the last Renew
 	near     [sched.NumClasses]*Run // that PushByAge has queued last
+	wide     map[demand]*App        // those with a demand
 }
 
 // NewIndex returns an empty index. Owners are served by their shares, and the tasks of one

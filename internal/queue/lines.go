@@ -30,7 +30,13 @@ type lane struct {
 // Enter adds a job, which waits for that application on behalf of the owner, until Exit.
 // Of the jobs of one owner those with a higher priority are served first.
 func (x *Index) Enter(j *Job, app, owner string, priority int32) {
-	x.EnterWith(j, Demand{}, app, owner, priority)
+	x.enterFor(j, x.Hold(app), owner, priority)
+}
+
+func (x *Index) enterFor(j *Job, a *App, owner string, priority int32) {
+	n := x.tree.Hold(owner)
+	j.line = x.lineOf(n, a, priority)
+	j.line.jobs++
 }
 
 // Exit removes a job without waiting tasks.

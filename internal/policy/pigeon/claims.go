@@ -206,7 +206,11 @@ func (x *wide) drop(i int) {
 }
 
 // putBack ends the claims of a job; their tasks wait at the head of the queue again.
-func (x *wide) putBack(j *queue.Job) { x.putBackIf(func(c *claim) bool { return c.job == j }) }
+func (x *wide) putBack(j *queue.Job) {
+	if x != nil {
+		x.putBackIf(func(c *claim) bool { return c.job == j })
+	}
+}
 
 func (x *wide) putBackIf(which func(*claim) bool) {
 	if x == nil {

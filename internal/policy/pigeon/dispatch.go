@@ -19,7 +19,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 	if w.job != nil {
 		w.ended.Add(now, w.id(), w.job.Distributor(), w.work.seq)
 		s.vacate(w, out)
-	} else {
+	} else if w.follows.Attempt > 0 {
 		s.wide.unfollow(w, out)
 	}
 	if !w.Listed() {
@@ -30,7 +30,7 @@ func (s *Master) idle(now sched.Time, w *worker, m *sched.Message, out *sched.Ac
 // feed sends a free worker its next task, or puts it at the tail of its idle
 // list. Where tasks of several slots wait, the end of the step decides.
 func (s *Master) feed(w *worker, out *sched.Actions) {
-	if s.wide.isActive() {
+	if s.wide != nil && s.wide.isActive() {
 		s.wide.keep(w)
 		return
 	}

@@ -114,8 +114,8 @@ func (x *wide) fillGang(i int, out *sched.Actions) bool {
 
 // shrunk records that tasks of a gang that waited are no longer wanted.
 func (x *wide) shrunk(j *queue.Job, by int32) {
-	if x != nil && x.facts[j] != nil {
-		x.facts[j].size -= min(by, x.facts[j].size)
+	if f := x.facts[j]; f != nil {
+		f.size -= min(by, f.size)
 	}
 }
 

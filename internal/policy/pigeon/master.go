@@ -120,7 +120,9 @@ func (s *Master) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 	s.hooks.stepBegins(now)
 	s.process(now, from, m, out)
 	s.offerFreed(out)
-	s.wide.turn(out)
+	if s.wide != nil {
+		s.wide.turn(out)
+	}
 }
 
 // process processes a valid message.
@@ -225,9 +227,12 @@ func (s *Master) accept(now sched.Time, m *sched.Message, out *sched.Actions) {
 // newJob adds the job of a message.
 func (s *Master) newJob(m *sched.Message) *queue.Job {
 	j := &queue.Job{ID: m.Job, DistributorID: m.Distributor.ID, Class: m.Class, Marks: lasting(m.Marks), Estimate: m.Estimate}
-	s.index.EnterWith(j, queue.DemandOf(m), m.App, m.Owner, m.Priority)
-	s.jobs[m.Job] = j
-	s.meetWide(j, m.Total)
+	if s.jobs[m.Job] = j; m.Slots <= 1 && !m.Gang {
+		s.index.Enter(j, m.App, m.Owner, m.Priority)
+	} else {
+		s.index.EnterWith(j, queue.DemandOf(m), m.App, m.Owner, m.Priority)
+		s.meetWide(j, m.Total)
+	}
 	s.hooks.jobAdded(j, m.Arrival, m.Total)
 	return j
 }
@@ -280,7 +285,10 @@ func (s *Master) drop(m *sched.Message, out *sched.Actions) {
 		return
 	}
 	s.wide.putBack(j)
-	s.wide.shrunk(j, s.index.Remove(j, first, count))
+	removed := s.index.Remove(j, first, count)
+	if s.wide != nil {
+		s.wide.shrunk(j, removed)
+	}
 	for w := s.workers.running(j); w != nil; w = w.next {
 		if w.task >= first && w.task-first < count {
 			s.kill(w, w.id(), out)
@@ -298,12 +306,14 @@ func (s *Master) kill(w *worker, id sched.AttemptID, out *sched.Actions) {
 // forget drops a job without queued, running or suspended tasks here.
 func (s *Master) forget(id sched.JobID, out *sched.Actions) {
 	if j := s.jobs[id]; j != nil {
-		if j.Queued > 0 || j.Running > 0 || s.hooks.suspended(j) > 0 || s.wide.holds(j) {
+		if j.Queued > 0 || j.Running > 0 || s.hooks.suspended(j) > 0 || s.wide != nil && s.wide.holds(j) {
 			return
 		}
 		delete(s.jobs, id)
 		s.hooks.jobForgotten(j)
-		s.wide.forgotten(j)
+		if s.wide != nil {
+			delete(s.wide.facts, j)
+		}
 		s.index.Exit(j)
 	}
 	if !s.recovery.over { // tasks of it may wait in the recovery

@@ -92,7 +92,7 @@ func (s *Master) validJobs() error {
 			return fmt.Errorf("job %s is recorded as %s, of application %q", j.ID, id, j.App().Name)
 		case waiting != j.Queued || running != j.Running:
 			return fmt.Errorf("job %s: %d tasks wait and %d run, counted as %d and %d", id, waiting, running, j.Queued, j.Running)
-		case waiting+running == 0 && s.hooks.suspended(j) == 0 && !s.wide.holds(j):
+		case waiting+running == 0 && s.hooks.suspended(j) == 0 && (s.wide == nil || !s.wide.holds(j)):
 			return fmt.Errorf("job %s is kept with nothing queued or running", id)
 		case waiting > 0 && j.App().Workers == 0:
 			return fmt.Errorf("job %s: %d tasks wait, and no worker serves %q", id, waiting, j.App().Name)

@@ -52,16 +52,14 @@ type wideSlot struct {
 func (w *worker) isFree() bool { return w.kept || w.Listed() }
 
 // isUnit reports whether the job's tasks take one slot each, and start one by one.
-func isUnit(j *queue.Job) bool { return j.App().Demand.IsUnit() }
+func isUnit(j *queue.Job) bool { return j.App().IsUnit() }
 
 // meetWide prepares for the first job with a demand.
 func (s *Master) meetWide(j *queue.Job, size int32) {
 	if isUnit(j) {
 		return
 	}
-	if s.wide == nil {
-		s.wide = &wide{Master: s, facts: make(map[*queue.Job]*needs)}
-	}
+	s.openWide()
 	f := s.wide.facts[j]
 	if f == nil {
 		f = &needs{}
@@ -72,19 +70,16 @@ func (s *Master) meetWide(j *queue.Job, size int32) {
 	}
 }
 
-// holds reports whether the job has tasks here that neither wait in the queue nor lead a slot.
-func (x *wide) holds(j *queue.Job) bool {
-	if x == nil {
-		return false
+func (s *Master) openWide() {
+	if s.wide == nil {
+		s.wide = &wide{Master: s, facts: make(map[*queue.Job]*needs)}
 	}
-	f := x.facts[j]
-	return f != nil && f.claimed+f.following > 0
 }
 
-func (x *wide) forgotten(j *queue.Job) {
-	if x != nil {
-		delete(x.facts, j)
-	}
+// holds reports whether the job has tasks here that neither wait in the queue nor lead a slot.
+func (x *wide) holds(j *queue.Job) bool {
+	f := x.facts[j]
+	return f != nil && f.claimed+f.following > 0
 }
 
 // keep takes a free slot out of the idle lists until the turn has decided about it.
@@ -108,11 +103,11 @@ func (x *wide) unkeep(w *worker) bool {
 }
 
 // isActive reports whether free slots are kept until a turn.
-func (x *wide) isActive() bool { return x != nil && (len(x.claims) > 0 || x.index.Wide()) }
+func (x *wide) isActive() bool { return len(x.claims) > 0 || x.index.Wide() }
 
 // turn decides about all free slots, at the end of a step.
 func (x *wide) turn(out *sched.Actions) {
-	if !x.isActive() && (x == nil || len(x.kept) == 0) {
+	if !x.isActive() && len(x.kept) == 0 {
 		return
 	}
 	x.passed = x.passed[:0]
@@ -316,13 +311,13 @@ func (s *Master) adoptCompanion(w *worker, m *sched.Message, out *sched.Actions)
 	id := m.AttemptID()
 	at := slices.IndexFunc(w.node.slots, func(o *worker) bool { return o.job != nil && o.id() == id })
 	w.follows = id
-	if at < 0 {
+	if s.openWide(); at < 0 {
 		s.kill(w, id, out)
 		return
 	}
 	w.of = w.node.slots[at].job
 	s.meetWide(w.of, 0)
-	if s.wide == nil || s.wide.facts[w.of] == nil { // the lead was not known to be wide
+	if s.wide.facts[w.of] == nil { // the lead was not known to be wide
 		w.of = nil
 		return
 	}
