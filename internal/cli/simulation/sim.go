@@ -43,6 +43,7 @@ that shows it is printed. Without --jobs such a run has 30 jobs.`,
 		Example: `  pigeon sim                                       the paper's EC2 cluster, a generated workload
   pigeon sim --trace jobs.tr --load 0.7 --seeds 5 -o json
   pigeon sim --group-sizes 60,40,20 --weight 20
+  pigeon sim --slots-per-node 16 --wide 0.1:2-8     tasks of several slots, beside an offline backfill
   pigeon sim --faults 7 --policy kairos --workers 12
   pigeon sim --jobs 100 --history life.jsonl --actions actions.txt`,
 		Args: cli.FlagsOnly,

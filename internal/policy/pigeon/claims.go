@@ -216,8 +216,8 @@ func (x *wide) putBackIf(which func(*claim) bool) {
 	if x == nil {
 		return
 	}
-	for i := len(x.claims) - 1; i >= 0; i-- {
-		if which(x.claims[i]) {
+	for i, c := range slices.Backward(x.claims) {
+		if which(c) {
 			x.endClaim(i)
 		}
 	}
@@ -234,8 +234,8 @@ func (x *wide) endClaim(i int) {
 
 // tidy ends claims that cannot be filled any more.
 func (x *wide) tidy() {
-	for i := len(x.claims) - 1; i >= 0; i-- {
-		switch c := x.claims[i]; {
+	for i, c := range slices.Backward(x.claims) {
+		switch {
 		case c.node == nil:
 			if c.class = c.job.Class; !x.isComplete(c.job) || x.gangFull(c) == never {
 				x.endClaim(i)

@@ -92,14 +92,12 @@ func (x *wide) keep(w *worker) {
 	}
 }
 
-// unkeep forgets that a slot is kept; false when it was not.
-func (x *wide) unkeep(w *worker) bool {
-	if x == nil || !w.kept {
-		return false
+// unkeep forgets that a slot is kept.
+func (x *wide) unkeep(w *worker) {
+	if x != nil && w.kept {
+		w.kept = false
+		x.kept = slices.DeleteFunc(x.kept, func(o *worker) bool { return o == w })
 	}
-	w.kept = false
-	x.kept = slices.DeleteFunc(x.kept, func(o *worker) bool { return o == w })
-	return true
 }
 
 // isActive reports whether free slots are kept until a turn.
@@ -112,7 +110,7 @@ func (x *wide) turn(out *sched.Actions) {
 	}
 	x.passed = x.passed[:0]
 	x.tidy()
-	for x.move(); x.fill(out) || x.arrived(out) || x.release(out) || x.backfill(out); {
+	for x.move(); x.fill(out) || x.arrived() || x.release(out) || x.backfill(out); {
 	}
 }
 
@@ -120,7 +118,7 @@ func (x *wide) turn(out *sched.Actions) {
 func (x *wide) release(out *sched.Actions) bool {
 	for _, w := range x.kept {
 		if !x.isHeld(w) {
-			if !x.serveWide(w, out) {
+			if !x.serveWide(w) {
 				x.unkeep(w)
 				x.serve(w, out)
 			}
@@ -132,7 +130,7 @@ func (x *wide) release(out *sched.Actions) bool {
 
 // serveWide starts, or claims slots for, the task with a demand that the slot would serve next; false
 // when a unit task comes first, or nothing waits that can start or claim.
-func (x *wide) serveWide(w *worker, out *sched.Actions) bool {
+func (x *wide) serveWide(w *worker) bool {
 	for _, c := range x.classOrder(w) {
 		unit := x.index.First(w.service, c)
 		for {
@@ -140,7 +138,7 @@ func (x *wide) serveWide(w *worker, out *sched.Actions) bool {
 			if r == nil || unit != nil && x.index.Before(unit, r) {
 				break
 			}
-			if x.startOrClaim(r, out) {
+			if x.startOrClaim(r) {
 				return true
 			}
 			x.passed = append(x.passed, passed{r.Job.App(), c})
@@ -154,13 +152,13 @@ func (x *wide) serveWide(w *worker, out *sched.Actions) bool {
 
 // arrived starts, or claims slots for, tasks with a demand while a general slot is idle for which, as
 // it is, no unit task waits.
-func (x *wide) arrived(out *sched.Actions) bool {
+func (x *wide) arrived() bool {
 	if x.index.Idle(sched.General) == 0 {
 		return false
 	}
 	for c := range sched.Class(sched.NumClasses) {
 		for r := x.index.FirstWide(c, x.isPassed); r != nil; r = x.index.FirstWide(c, x.isPassed) {
-			if x.startOrClaim(r, out) {
+			if x.startOrClaim(r) {
 				return true
 			}
 			x.passed = append(x.passed, passed{r.Job.App(), c})
@@ -186,7 +184,7 @@ func (x *wide) isPassed(a *queue.App, c sched.Class) bool {
 
 // startOrClaim starts the first task of a run, or its whole gang, or claims slots for it; false when
 // it can do neither now.
-func (x *wide) startOrClaim(r *queue.Run, out *sched.Actions) bool {
+func (x *wide) startOrClaim(r *queue.Run) bool {
 	switch j := r.Job; {
 	case !x.mayLaunchWide(j):
 		return false
