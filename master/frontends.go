@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/master/nodes"
@@ -26,7 +26,7 @@ type frontends struct {
 	group     int
 	lostAfter sched.Time
 	addrs     *addrmap.Map
-	links     *linkset.Set
+	links     *link.Set
 	changed   func() // is called when the membership has changed
 	// newOwner is called when a new process of a frontend has been registered and its
 	// link is open.
@@ -55,7 +55,7 @@ const (
 // awayReasons are the reasons in metrics and logs.
 var awayReasons = [...]string{"unreached", "refused"}
 
-func newFrontends(c Config, names *addrmap.Map, links *linkset.Set, changed func(), newOwner func(sched.Addr), now func() sched.Time, log *slog.Logger) *frontends {
+func newFrontends(c Config, names *addrmap.Map, links *link.Set, changed func(), newOwner func(sched.Addr), now func() sched.Time, log *slog.Logger) *frontends {
 	limit := sched.Time(c.LostAfter)
 	return &frontends{
 		group: c.Group, lostAfter: limit, addrs: names, links: links, changed: changed, newOwner: newOwner, now: now, log: log,

@@ -17,7 +17,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/jetstore"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/notice"
 	"github.com/pigeon-sched/pigeon/internal/owners"
@@ -74,7 +73,7 @@ func after(former *Master, cfg Config, deps Deps) (*Master, error) {
 	}
 	log = log.With("role", "master", "group", cfg.Group)
 	m := &Master{
-		forgetAfter: linkset.ForgetAfter, deps: deps,
+		forgetAfter: link.ForgetAfter, deps: deps,
 		life: daemon.New("master", log), cfg: cfg, log: log, self: addrmap.MasterRef(cfg.Group), incarnation: rand.Int64N(1<<62) + 1, //nolint:gosec // a name, no secret
 	}
 	m.standing = standing{name: cfg.name(), incarnation: m.incarnation, shared: cfg.led()}
@@ -156,9 +155,9 @@ func (m *Master) recording() string {
 }
 
 // openLinks makes the links to other daemons, once it is known where this master serves.
-func (m *Master) openLinks() *linkset.Set {
+func (m *Master) openLinks() *link.Set {
 	o := m.owner
-	return linkset.New(linkset.Options{
+	return link.NewSet(link.SetOptions{
 		Self: m.self, Address: m.address, Incarnation: m.incarnation, Codec: m.codec, Log: m.log,
 		Epoch: m.epoch.Load, Security: m.life.To, LostAfter: m.cfg.LostAfter, Permitted: m.standing.permitted(),
 		OnState:   func(peer wire.Ref, s link.State) { m.post(func() { o.linkState(peer, s) }) },

@@ -8,7 +8,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemon"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -30,7 +29,7 @@ type owner struct {
 	expected    protocol.Expected
 	core        *groupCore
 	addrs       *addrmap.Map
-	links       *linkset.Set
+	links       *link.Set
 	nodes       *nodes.Nodes
 	departed    *protocol.Departures // nodes and frontends, as users see them
 	frontends   *frontends

@@ -9,7 +9,6 @@ import (
 	identities "github.com/pigeon-sched/pigeon/internal/identity"
 	"github.com/pigeon-sched/pigeon/internal/leaders"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/connections"
@@ -119,7 +118,7 @@ const maxConnections = 32
 // connectPeers makes the links to frontends and other nodes, which the membership names.
 func (n *NodeMonitor) connectPeers() {
 	o := n.owner
-	links := linkset.New(linkset.Options{
+	links := link.NewSet(link.SetOptions{
 		Self: n.self.Ref, Address: n.self.Address, Incarnation: n.self.Incarnation, Codec: n.codec, Log: n.log, Probe: -1, MaxOpen: maxConnections, Security: n.life.To,
 		OnUnknown: n.withheld,
 		OnRefused: func(peer wire.Ref, messages int, why error) {

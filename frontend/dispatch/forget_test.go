@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
@@ -17,7 +17,7 @@ func TestSendersThatLeftAreForgotten(t *testing.T) {
 		e := newApplying(t)
 		inbox := e.process.Inbox
 		const stay = time.Minute
-		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: those present, and those that left
+		const kept = 2 * int(link.ForgetAfter/stay+2) // of each role: those present, and those that left
 		for i := range 100 {
 			n := wire.MemberNode{Name: fmt.Sprint("n", i), Address: "h:1", Incarnation: 1, Numbers: []int32{int32(i%2) + 1}} //nolint:gosec // 1 or 2
 			f := wire.MemberFrontend{Name: fmt.Sprint("f", i), Address: "h:2", Incarnation: 1}
@@ -34,7 +34,7 @@ func TestSendersThatLeftAreForgotten(t *testing.T) {
 			time.Sleep(stay)
 		}
 		if got := inbox.Len(); got < kept-4 {
-			t.Errorf("%d senders are remembered, want those of %v: late batches of theirs are dropped", got, linkset.ForgetAfter)
+			t.Errorf("%d senders are remembered, want those of %v: late batches of theirs are dropped", got, link.ForgetAfter)
 		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -31,7 +30,7 @@ func (p *peers) refusedBy(peer wire.Ref, messages int, why error) {
 // openLinks makes the set of links to nodes and other frontends. Each link is opened when
 // it is first used.
 func (p *peers) openLinks() {
-	p.links = linkset.New(linkset.Options{
+	p.links = link.NewSet(link.SetOptions{
 		Self: p.opts.Self, Address: p.process.Internal, Incarnation: p.process.Incarnation, Codec: p.opts.Codec, Log: p.opts.Log, Probe: -1, Closed: p.opts.Closed, Security: p.opts.Life.To,
 		OnState: func(peer wire.Ref, s link.State) {
 			p.opts.Log.Info("link to a peer", "peer", peer.String(), "state", s.String())

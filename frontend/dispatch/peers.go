@@ -3,7 +3,7 @@ package dispatch
 import (
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/sched"
@@ -31,7 +31,7 @@ const excludedFor = time.Second
 // belongs to the owner goroutine.
 type peers struct {
 	*core
-	links      *linkset.Set
+	links      *link.Set
 	sessions   *membership.Sessions
 	membership wire.Membership // the last that was applied
 	listed     bool            // the membership has this process
@@ -72,7 +72,7 @@ func (p *peers) apply(m wire.Membership) (newMaster bool) {
 	}
 	p.addNodes()
 	p.stepMembers()
-	for _, peer := range p.links.Forget(linkset.ForgetAfter, time.Now()) {
+	for _, peer := range p.links.Forget(link.ForgetAfter, time.Now()) {
 		p.process.Inbox.Forget(peer)
 	}
 	return newMaster

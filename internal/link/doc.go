@@ -29,4 +29,23 @@
 // A batch that the peer refuses (it does not know the sender, or cannot read the
 // batch) is dropped and OnRefused is called: repeating it would never help, and
 // the batches behind it wait.
+//
+// A Set holds a daemon's links to other daemons, by name: one for each peer, opened when the first
+// message is sent there.
+//
+//	          Add(name, address, incarnation)
+//	unknown ─────────────────────────────────▶ known ──Queue, Flush──▶ open
+//	                                             ▲ ▲                    │
+//	                                             │ └─Add, incarnation───┘  what was queued for the
+//	                                             └───Remove─────────────┘  former process is dropped
+//
+// A link numbers its batches within this process, so that the peer can drop repeats.
+// For that reason a link once opened stays for as long as the peer keeps its address:
+// it is emptied rather than closed when the peer is lost or another process takes its
+// name. A peer that stays removed is forgotten after a while (Forget), with the link's
+// goroutine and connections. A daemon with many peers, sending seldom to each,
+// keeps few connections (SetOptions.MaxOpen); a link without one dials when it is used.
+//
+// Everything of a Set but Close belongs to the daemon's owner goroutine; the callbacks come from
+// the links' goroutines.
 package link

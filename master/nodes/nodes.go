@@ -20,7 +20,7 @@ type Core interface {
 	StepShell(m *sched.Message)
 }
 
-// Links are the links to the nodes; a *linkset.Set is one.
+// Links are the links to the nodes; a *link.Set is one.
 type Links interface {
 	Add(peer wire.Ref, address string, incarnation int64)
 	Open(peer wire.Ref) error

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/nodemonitor/members"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
@@ -21,12 +20,12 @@ func TestSendersThatLeftAreForgotten(t *testing.T) {
 		self := wire.Ref{Role: sched.Worker, Name: "self"}
 		inbox := link.NewInbox(self, 1)
 		w := newWorldOf(func(c *members.Config) {
-			c.Links, c.Forgotten = linkset.New(linkset.Options{Self: self, Log: slog.New(slog.DiscardHandler)}), inbox.Forget
+			c.Links, c.Forgotten = link.NewSet(link.SetOptions{Self: self, Log: slog.New(slog.DiscardHandler)}), inbox.Forget
 		})
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		const stay = time.Minute
-		const kept = 2 * int(linkset.ForgetAfter/stay+2) // of each role: those present, and those that left
+		const kept = 2 * int(link.ForgetAfter/stay+2) // of each role: those present, and those that left
 		for i := range 100 {
 			list := &wire.Membership{Nodes: []wire.MemberNode{node(fmt.Sprint("n", i), 1, int32(i%2)+1)}} //nolint:gosec // 1 or 2
 			list.Frontends = []wire.MemberFrontend{{Name: fmt.Sprint("f", i), Incarnation: 1}}
@@ -42,7 +41,7 @@ func TestSendersThatLeftAreForgotten(t *testing.T) {
 			w.sleep(stay)
 		}
 		if got := inbox.Len(); got < kept-4 {
-			t.Errorf("%d senders are remembered, want those of %v: late batches of theirs are dropped", got, linkset.ForgetAfter)
+			t.Errorf("%d senders are remembered, want those of %v: late batches of theirs are dropped", got, link.ForgetAfter)
 		}
 	})
 }

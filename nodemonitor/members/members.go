@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
+	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/internal/membership"
 	"github.com/pigeon-sched/pigeon/internal/membership/protocol"
 	"github.com/pigeon-sched/pigeon/internal/runloop"
@@ -38,7 +38,7 @@ const (
 // excludedFor is how long a node that refused messages counts as lost here.
 const excludedFor = time.Second
 
-// Links are the links to other daemons; a *linkset.Set is one.
+// Links are the links to other daemons; a *link.Set is one.
 type Links interface {
 	Add(peer wire.Ref, address string, incarnation int64)
 	Remove(peer wire.Ref)
@@ -137,7 +137,7 @@ func (m *Members) Apply(list *wire.Membership) {
 	}
 	now := m.cfg.Clock.Now()
 	m.remove(m.sessions.Retain(named, now))
-	for _, peer := range m.cfg.Links.Forget(linkset.ForgetAfter, time.Now()) {
+	for _, peer := range m.cfg.Links.Forget(link.ForgetAfter, time.Now()) {
 		m.cfg.Forgotten(peer)
 	}
 	m.scheduleExpiry(now)

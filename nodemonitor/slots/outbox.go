@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -20,9 +19,9 @@ type Outbox struct {
 	masterRef wire.Ref
 	self      *wire.Sender
 	metrics   *Metrics
-	master    *link.Link   // in order
-	peers     *linkset.Set // to frontends and other nodes; nil where workers exchange no messages with them
-	notices   Notifier     // nil without NATS
+	master    *link.Link // in order
+	peers     *link.Set  // to frontends and other nodes; nil where workers exchange no messages with them
+	notices   Notifier   // nil without NATS
 
 	idles     []wire.Item // to publish
 	forMaster []wire.Item // to send by Thrift, in order
@@ -42,7 +41,7 @@ func newOutbox(cfg *Config) *Outbox {
 
 // Connect sets the links: to the master, and to peers where workers exchange messages
 // with them, otherwise nil.
-func (o *Outbox) Connect(m *link.Link, p *linkset.Set) { o.master, o.peers = m, p }
+func (o *Outbox) Connect(m *link.Link, p *link.Set) { o.master, o.peers = m, p }
 
 // UseNotices sets what publishes idle notices from now on.
 func (o *Outbox) UseNotices(n Notifier) { o.notices = n }

@@ -1,4 +1,4 @@
-package linkset
+package link
 
 import "github.com/pigeon-sched/pigeon/thrift/wire"
 

@@ -1,4 +1,4 @@
-package linkset_test
+package link_test
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/addrmap"
 	"github.com/pigeon-sched/pigeon/internal/daemontest"
 	"github.com/pigeon-sched/pigeon/internal/link"
-	"github.com/pigeon-sched/pigeon/internal/linkset"
 	"github.com/pigeon-sched/pigeon/internal/sched"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
@@ -41,10 +40,10 @@ func (h *reported) refusals() []string {
 }
 
 // newSet returns the ways of a master; the test is their owner.
-func newSet(t *testing.T) (*linkset.Set, *reported) {
+func newSet(t *testing.T) (*link.Set, *reported) {
 	t.Helper()
 	h := &reported{}
-	m := linkset.New(linkset.Options{
+	m := link.NewSet(link.SetOptions{
 		Self: addrmap.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t),
 		Epoch: func() uint64 { return 5 },
 		OnState: func(_ wire.Ref, s link.State) {
@@ -245,7 +244,7 @@ func TestRefusals(t *testing.T) {
 
 // A set that keeps few connections reaches all its peers, in order.
 func TestFewConnections(t *testing.T) {
-	m := linkset.New(linkset.Options{
+	m := link.NewSet(link.SetOptions{
 		Self: addrmap.MasterRef(0), Address: "127.0.0.1:1", Incarnation: 77, Codec: daemontest.Codec(), Log: daemontest.Log(t), Probe: -1, MaxOpen: 2,
 	})
 	t.Cleanup(func() { _ = m.Close() }) // it only closes connections

@@ -1,4 +1,4 @@
-package linkset
+package link
 
 import (
 	"container/list"
@@ -7,13 +7,12 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/pigeon-sched/pigeon/internal/link"
 	"github.com/pigeon-sched/pigeon/thrift/client"
 	"github.com/pigeon-sched/pigeon/thrift/wire"
 )
 
-// Options of a [Set].
-type Options struct {
+// SetOptions are the settings of a [Set].
+type SetOptions struct {
 	Self        wire.Ref // this daemon
 	Address     string   // where it serves other daemons
 	Incarnation int64    // of this process
@@ -39,7 +38,7 @@ type Options struct {
 	Closed func() error
 	// OnState, if set, is called when the state of a link changes, and OnRefused
 	// when a peer refuses messages for good; both from the link's goroutine.
-	OnState   func(peer wire.Ref, s link.State)
+	OnState   func(peer wire.Ref, s State)
 	OnRefused func(peer wire.Ref, messages int, why error)
 	// OnAnother, if set, is called, from the link's goroutine, when another process than the
 	// one of the incarnation answers at the peer's address.
@@ -51,7 +50,7 @@ type Options struct {
 
 // Set is the links of one daemon.
 type Set struct {
-	opts  Options
+	opts  SetOptions
 	links map[wire.Ref]*peerLink
 	last  uint64      // highest sequence number of the links that were closed
 	dirty []*peerLink // with items to send at the next Flush
@@ -74,16 +73,16 @@ type peerLink struct {
 	incarnation int64
 	removed     bool      // until it is added again
 	since       time.Time // when it was removed
-	link        *link.Link
+	link        *Link
 	pool        *client.Pool
 	pending     []wire.Item
 	place       *list.Element // of used, nil for a link without a connection
 }
 
-// New returns an empty set.
-func New(o Options) *Set {
+// NewSet returns an empty set.
+func NewSet(o SetOptions) *Set {
 	if o.OnState == nil {
-		o.OnState = func(wire.Ref, link.State) {}
+		o.OnState = func(wire.Ref, State) {}
 	}
 	if o.OnRefused == nil {
 		o.OnRefused = func(wire.Ref, int, error) {}
@@ -156,7 +155,7 @@ func (s *Set) Len() int { return len(s.links) }
 // Up reports whether messages reach the peer, as far as is known.
 func (s *Set) Up(peer wire.Ref) bool {
 	w := s.links[peer.Daemon()]
-	return w != nil && !w.removed && (w.link == nil || w.link.Stats().Status == link.Up)
+	return w != nil && !w.removed && (w.link == nil || w.link.Stats().Status == Up)
 }
 
 // Queue queues an item for the next Flush; false when its receiver is not in the set.
@@ -189,7 +188,7 @@ func (s *Set) Flush() {
 			s.use(w)
 			err = w.link.Send(items...)
 		}
-		if err != nil && !errors.Is(err, link.ErrStale) && !errors.Is(err, link.ErrClosed) {
+		if err != nil && !errors.Is(err, ErrStale) && !errors.Is(err, ErrClosed) {
 			s.opts.Log.Error("the link to a peer accepts no messages", "peer", w.peer.String(), "messages", len(items), "error", err)
 			s.opts.OnRefused(w.peer, len(items), err)
 		}
@@ -227,9 +226,9 @@ func (s *Set) open(w *peerLink) error {
 		return fmt.Errorf("%s has the address %q, which cannot be called: %w", w.peer, w.address, err)
 	}
 	o, peer := &s.opts, w.peer
-	l, err := link.New(wire.NewPeerClient(pool, o.Codec), link.Options{
+	l, err := New(wire.NewPeerClient(pool, o.Codec), Options{
 		Self: o.Self, Peer: peer, Sequence: s.last, Address: o.Address, Incarnation: o.Incarnation, Epoch: o.Epoch, Permitted: o.Permitted, LostAfter: o.LostAfter, Probe: o.Probe,
-		OnState: func(s link.State) { o.OnState(peer, s) },
+		OnState: func(s State) { o.OnState(peer, s) },
 		OnReincarnation: func(before, now int64) {
 			o.Log.Info("a peer was restarted", "peer", peer.String(), "incarnation", now)
 			o.OnAnother(peer, before)
