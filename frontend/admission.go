@@ -43,7 +43,7 @@ type verdict struct {
 	until      others           // the jobs after which the new one starts
 }
 
-// judge decides of a submission, and changes nothing. former is the job that the journal has under its
+// judge decides whether to accept a submission, and changes nothing. former is the job that the journal has under its
 // key, nil for none; memory has those that are unfinished or ended recently.
 func (a *admission) judge(sub *journal.Submission, former *journal.Ended) (v verdict) {
 	if j := a.owner.jobs.Known(sub.Job); j != nil {
@@ -62,8 +62,8 @@ func (a *admission) judge(sub *journal.Submission, former *journal.Ended) (v ver
 	return v
 }
 
-// compare decides of a request under the key of a known job, which is not that job's when somebody else
-// submitted it.
+// compare judges a request under the key of a known job: a repetition or a conflict. A request of
+// somebody else is a conflict.
 func (a *admission) compare(sub *journal.Submission, submitter, difference string) verdict {
 	switch {
 	case submitter != "" && submitter != sub.Request.Submitter:

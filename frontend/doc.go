@@ -29,8 +29,8 @@
 //	application  applications that bring their own executors; their grants are jobs
 //	             of the core that are not journaled (grants.go)
 //
-// One goroutine, the owner, steps the core and touches dispatch, jobs, after and outbox;
-// callers post to its inbox.
+// One goroutine, the owner, steps the core and touches all state in owner.go; callers post to
+// its inbox.
 //
 // # What it owns
 //
@@ -57,6 +57,6 @@
 // that workers report within two seconds; each of the others gets a new attempt and is probed
 // for. A node that refuses messages counts as lost, and a second later as new. Messages to an
 // application that cannot be reached wait for it, bounded in number, bytes and time; one that it
-// may have received is never sent again. A job keeps its trace over a restart: the spans of the
-// next process go below those of the last.
+// may have received is never sent again. A job keeps its trace over a restart: the next process
+// continues its span.
 package frontend

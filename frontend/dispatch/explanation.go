@@ -29,7 +29,7 @@ func (e *explanations) Explain(job sched.JobID, most int) (why []string, tasks [
 	case v.Late:
 		return append(why, e.bindingSentences(e.reservations.of(job), &v)...), e.boundTasks(&v)
 	case v.Unbound > 0:
-		why = append(why, fmt.Sprintf("%s held at frontend %s: %s They are placed as soon as one has.", sched.Count(v.Unbound, "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App)))
+		why = append(why, fmt.Sprintf("%s held at frontend %s: %s They will be placed as soon as there is one.", sched.Count(v.Unbound, "of its tasks is", "of its tasks are"), e.opts.Self.Name, e.heldBecause(v.App)))
 	}
 	return why, nil
 }

@@ -8,7 +8,8 @@
 //	                 │ state, status            classes, usage, events, task history, listeners
 //	                 └─▶ journal ──fsynced──▶ Table.Release ──Written, Ended──▶ observers
 //
-// An observer is told each Change on the owner goroutine, before the table applies it. It may
+// An observer is told each Change on the owner goroutine: a record before the table applies it, the
+// end of a job (Ended) with its final status, which is on the disk. It may
 // write into the Record what it wants back after a restart (journal.Ended), and then finds it
 // in Replayed and Former. What others may learn only from the disk it keeps in a Queue until
 // Written. The list of observers is frontend.observers; this package knows none of them.

@@ -69,7 +69,7 @@ func candidates(list []api.Status) string {
 	return strings.Join(names, ", ")
 }
 
-// JobIDs is jobID for several.
+// JobIDs calls JobID for each text.
 func (c *Cluster) JobIDs(ctx context.Context, given []string) ([]string, error) {
 	ids := make([]string, len(given))
 	for i := range given {

@@ -25,9 +25,9 @@ func (f *stdinFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVarP(&f.none, "no-stdin", "n", false, "do not read standard input: the program's is empty")
 }
 
-// open returns what the program gets as its standard input, nil for nothing. A terminal is read
-// only when that was asked for, and nothing is when the command has used it up: a background process that reads it is stopped, and what its user
-// has typed for the shell would be lost.
+// open returns what the program gets as its standard input, nil for nothing. Nothing is read once
+// the command has used it up. A terminal is read only with --stdin: a background process that reads
+// one is stopped, and would take what was typed for the shell.
 func (f *stdinFlags) open(in io.Reader, used bool) (stdinSource, error) {
 	switch {
 	case f.forward && f.none:

@@ -101,7 +101,7 @@ func runJob(cmd *cobra.Command, c *connect.Cluster, r *jobToRun, in stdinSource,
 	if duplicate {
 		printDuplicate(cmd.ErrOrStderr(), job.ID)
 		if in != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: the job has read, or will read, the input that it was given first; this standard input may be ignored")
+			fmt.Fprintln(cmd.ErrOrStderr(), "pigeon: this job was already submitted and keeps its first input; this standard input may be ignored")
 		}
 	}
 	ctx, stopInput := forwardInput(ctx, job, in)
