@@ -49,8 +49,8 @@ func (x *wide) fits(w *worker, class sched.Class, estimate sched.Time) bool {
 }
 
 // fitsBefore reports whether a task would end before the claim is expected to be full, by its
-// estimate; a short one also fits while that cannot be within the cutoff. A claim that has waited for
-// longer than was expected at first is not made to wait by estimates.
+// estimate; a short one also fits while that cannot be within the cutoff. The expected end of a claim
+// moves when tasks overrun their estimates: this bounds no claim's wait.
 func (x *wide) fitsBefore(c *claim, class sched.Class, estimate sched.Time) bool {
 	var full sched.Time
 	if c.node == nil {
