@@ -94,7 +94,7 @@ struct TAttained {
 /*
  * Fields that only the published policies use. Each list has at most 100,000 elements.
  * stamp is an instant by the clock of the one central scheduler, and is compared
- * only with other stamps of it.
+ * only with other stamps of it; beside probes that rotate it is an age.
  */
 struct TMore {
   1: optional list<TMember> members

@@ -7,7 +7,7 @@ type More struct {
 	Members   []Member // Members: the cluster
 	Probes    []Probed // Stolen, Rotated: reservations in transit
 	Bits      []uint64 // eagle: bitmap over worker numbers
-	Stamp     Time     // eagle: when Bits was drawn, by the drawer's clock
+	Stamp     Time     // eagle: when Bits was drawn, by the drawer's clock; peacock, in Rotated: the age of Load
 	Threshold Time     // peacock: average load at the job's arrival
 	Load      Load     // peacock: the shared state, or a change of it
 	Slots     []Attained

@@ -86,7 +86,7 @@ func TestSameActionsOnEveryMachine(t *testing.T) {
 		"eagle":               "77ea5ac4ae5e647b76da058e5b69e0f7ff178b4b6a9e6122bf02b4d889f0c47f",
 		"fifo":                "0f4c839df0645de30039dd0bde7f3d897722ff48fcfbc5ac68e87cab2bb16fe3",
 		"priority":            "ca3852e0a5e4a3508a797fb2c6ec3a8073f8e6007670287c4c3ff88ea82172b6",
-		"peacock":             "6e19274890c64912f72fd6d657c9baf5c6b4cd6ec129dcec8eb796da85cd02c3",
+		"peacock":             "ea03c5ed71d3f060f37379b3f46e16c8de13bc3fb778fc8c83a13e2a7915da55",
 		"kairos":              "81f37779d2e84d9dbd0836cab3651c8a6088566f60862f11a34480c2aa33561d",
 	}
 	sum := func(name string) string {

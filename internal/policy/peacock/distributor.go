@@ -36,12 +36,12 @@ func (d *Distributor) Step(now sched.Time, from sched.Addr, m *sched.Message, ou
 		}
 		return
 	}
-	before := len(out.List())
+	before, average := len(out.List()), d.state().averageLoad()
 	d.inner.Step(now, from, m, out)
 	if changed := d.count(m, out.List()[before:]); changed {
 		d.share.send(out)
 	}
-	d.attach(out.List()[before:])
+	d.attach(average, out.List()[before:])
 }
 
 // count follows the tasks that are owed: the records of a step list those that
@@ -82,8 +82,9 @@ func (d *Distributor) state() state {
 	return state{load: d.share.all, workers: max(1, int64(len(d.inner.Members())))}
 }
 
-// attach puts the state on messages to workers, and on probes their job's threshold.
-func (d *Distributor) attach(did []sched.Action) {
+// attach puts the state on messages to workers, and on probes their job's threshold: the
+// average load before this step, which does not count a job that has just come.
+func (d *Distributor) attach(average sched.Time, did []sched.Action) {
 	var more *sched.More // of the messages before, which are mostly of the same job
 	s := d.state()
 	for i := range did {
@@ -91,11 +92,11 @@ func (d *Distributor) attach(did []sched.Action) {
 		if a.Kind != sched.Send || a.To.Role != sched.Worker {
 			continue
 		}
-		threshold := s.averageLoad()
+		threshold := average
 		switch a.Msg.Kind {
 		case sched.Probe:
 			a.Msg.Estimate = d.cfg.Params.EstimateOf(a.Msg.Estimate)
-			threshold = d.share.threshold(a.Msg.Job, threshold)
+			threshold = d.share.threshold(a.Msg.Job, average)
 		case sched.Launch, sched.NoTask:
 		default:
 			continue

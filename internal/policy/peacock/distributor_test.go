@@ -40,15 +40,18 @@ func submit(job uint64, tasks int32, estimate sched.Time) *sched.Message {
 }
 
 // "A job sends one probe per task to random workers, each carrying arrival time,
-// estimate, and a threshold = average load of the shared state at arrival." The
-// state counts the job itself.
+// estimate, and a threshold = average load of the shared state at arrival." The state
+// that is sent counts the job itself, its threshold does not.
 func TestOneProbePerTask(t *testing.T) {
 	b := newBook(t)
+	if m := b.step(sched.Addr{}, submit(2, 5, 3*second))[sched.Probe][0].Msg; m.More.Threshold != 0 {
+		t.Errorf("the first job has threshold %d", m.More.Threshold)
+	}
 	sent := b.step(sched.Addr{}, submit(1, 100, 2*second))
 	drawn := map[sched.Addr]int{}
 	for _, a := range sent[sched.Probe] {
 		drawn[a.To]++
-		if m := a.Msg; m.Estimate != 2*second || m.More.Threshold != 40*second || m.More.Load != (sched.Load{Queued: 100, Work: 200 * second}) {
+		if m := a.Msg; m.Estimate != 2*second || m.More.Threshold != 3*second || m.More.Load != (sched.Load{Queued: 105, Work: 215 * second}) {
 			t.Fatalf("sends %s", sched.Describe(&m))
 		}
 	}
@@ -60,7 +63,7 @@ func TestOneProbePerTask(t *testing.T) {
 // The cutoff replaces a missing estimate.
 func TestNoEstimate(t *testing.T) {
 	sent := newBook(t).step(sched.Addr{}, submit(1, 5, 0))
-	if m := sent[sched.Probe][0].Msg; m.Estimate != 7*second || m.More.Threshold != 7*second {
+	if m := sent[sched.Probe][0].Msg; m.Estimate != 7*second || m.More.Load.Work != 35*second {
 		t.Errorf("sends %s", sched.Describe(&m))
 	}
 }
@@ -132,7 +135,7 @@ func TestThresholdStays(t *testing.T) {
 	b.step(sched.Addr{}, submit(2, 90, second))
 	sent := b.step(sched.Addr{}, ring(0, 1, 3, 4))
 	for _, a := range sent[sched.Probe] {
-		if want := map[uint64]sched.Time{1: 2 * second, 2: 20 * second}[a.Msg.Job.Lo]; a.Msg.More.Threshold != want {
+		if want := map[uint64]sched.Time{1: 0, 2: 2 * second}[a.Msg.Job.Lo]; a.Msg.More.Threshold != want {
 			t.Fatalf("sends %s, want threshold %d", sched.Describe(&a.Msg), want)
 		}
 	}

@@ -31,10 +31,12 @@
 // average load or more in, line 21 would throw it out, and it could wait nowhere.
 //
 // An idle worker serves a marked probe rather than none. Probes of equal arrival, as
-// those of one job are, count as later than those that wait. The shared state that a
-// worker received last counts: clocks of two schedulers are not compared. A job's
-// threshold is the state after it was added itself, and stays; a distributor that
-// started again takes it anew.
+// those of one job are, count as later than those that wait. A job's threshold is the
+// average load before it was added itself, and stays; a distributor that started again
+// takes it anew. With the job added, its figures under heavy load are below the paper's.
+//
+// A worker keeps the most recent shared state. What rotates carries its state's age:
+// a predecessor's may be older, and would go around the ring in place of later ones.
 //
 // # What a wire adds
 //

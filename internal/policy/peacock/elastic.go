@@ -7,7 +7,7 @@ import (
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
-// state is the shared state that a worker received last.
+// state is the most recent shared state that a worker knows.
 type state struct {
 	load    sched.Load // sums over all workers
 	workers int64      // at least 1

@@ -75,7 +75,7 @@ const maxMoved = 10_000
 
 // tick moves all marked probes to the successor in one message, which is kept
 // until it is acknowledged.
-func (w *Worker) tick(out *sched.Actions) {
+func (w *Worker) tick(now sched.Time, out *sched.Actions) {
 	r := &w.rotation
 	r.number, r.due = r.due, 0
 	if len(w.queue.marked) == 0 || r.successor == (sched.Addr{}) {
@@ -86,7 +86,7 @@ func (w *Worker) tick(out *sched.Actions) {
 	w.queue.marked = w.queue.marked[n:]
 	r.sent = append(r.sent, b)
 	m := out.Send(b.to, sched.Rotated)
-	m.Seq, m.Arrival, m.More = b.number, w.instant(b.number), &sched.More{Probes: b.probes, Load: w.state.load}
+	m.Seq, m.Arrival, m.More = b.number, w.instant(b.number), &sched.More{Probes: b.probes, Load: w.state.load, Stamp: now - w.told}
 }
 
 // instant is when a tick is, by the clock here.
@@ -130,10 +130,12 @@ func (w *Worker) rotated(now sched.Time, from sched.Addr, m *sched.Message, out 
 		return // came twice
 	}
 	if r.due > 0 && r.due <= m.Seq {
-		w.tick(out)
+		w.tick(now, out)
 	}
 	r.predecessor, r.received = from, m.Seq
-	w.recordState(m)
+	// The predecessor may not have heard of what this worker knows: states older than
+	// this one's would go around the ring for as long as probes do.
+	w.recordState(now-max(0, m.More.Stamp), m)
 	late := w.late(m)
 	for _, p := range m.More.Probes {
 		p.Arrival -= late

@@ -18,7 +18,8 @@ type share struct {
 type part struct {
 	tasks     int64 // unfinished
 	estimate  sched.Time
-	threshold sched.Time // of its probes; 0: none was sent
+	threshold sched.Time // of its probes
+	probed    bool       // one was sent: threshold is fixed
 }
 
 func newShare() share { return share{jobs: make(map[sched.JobID]*part)} }
@@ -93,8 +94,8 @@ func (s *share) threshold(id sched.JobID, now sched.Time) sched.Time {
 	if p == nil {
 		return now
 	}
-	if p.threshold == 0 {
-		p.threshold = now
+	if !p.probed {
+		p.threshold, p.probed = now, true
 	}
 	return p.threshold
 }

@@ -1,6 +1,8 @@
 package peacock
 
 import (
+	"math"
+
 	"github.com/pigeon-sched/pigeon/internal/sched"
 )
 
@@ -24,6 +26,7 @@ type Worker struct {
 	seq      uint64
 	queue    elastic
 	state    state
+	told     sched.Time // when a distributor sent that state, by the clock here
 	rotation rotation
 
 	phase   phase
@@ -35,7 +38,7 @@ type Worker struct {
 // NewWorker returns an idle slot without a list of the other workers.
 func NewWorker(cfg sched.WorkerConfig, o Options) *Worker {
 	return &Worker{
-		cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}, queue: elastic{printed: o.Printed},
+		cfg: cfg, interval: o.interval(cfg.Params), seq: cfg.Seq, state: state{workers: 1}, told: never, queue: elastic{printed: o.Printed},
 	}
 }
 
@@ -72,16 +75,20 @@ func (w *Worker) Step(now sched.Time, from sched.Addr, m *sched.Message, out *sc
 		w.serve(now, out) // a probe in transit may have come back
 	case sched.Timeout:
 		if w.rotation.due > 0 && m.Token == w.rotation.due { // else it came with a batch before
-			w.tick(out)
+			w.tick(now, out)
 		}
 	}
 	w.setTimer(now, out)
 }
 
-// recordState records the shared state that a message carries.
-func (w *Worker) recordState(m *sched.Message) {
-	if m.More != nil {
-		w.state.load = m.More.Load
+// never is earlier than all that a clock here can show.
+const never = sched.Time(math.MinInt64 / 4)
+
+// recordState records the shared state that a message carries, which a distributor sent
+// at told, unless a later one is known.
+func (w *Worker) recordState(told sched.Time, m *sched.Message) {
+	if m.More != nil && told >= w.told {
+		w.state.load, w.told = m.More.Load, told
 	}
 }
 
@@ -93,7 +100,7 @@ func (w *Worker) probe(now sched.Time, m *sched.Message, out *sched.Actions) {
 	if m.More != nil {
 		p.Threshold = m.More.Threshold
 	}
-	w.recordState(m)
+	w.recordState(now, m)
 	w.enqueue(now, p)
 	w.serve(now, out)
 }
@@ -147,12 +154,12 @@ func (w *Worker) launch(now sched.Time, from sched.Addr, m *sched.Message, out *
 	case m.Attempt < 1:
 	case answers && again:
 		// Its frontend has given the number twice. The task needs a new one.
-		w.recordState(m)
+		w.recordState(now, m)
 		w.refuse(from, m, sched.RefusedAgain, out)
 		w.enter(idle, now)
 		w.serve(now, out)
 	case answers:
-		w.recordState(m)
+		w.recordState(now, m)
 		w.enter(running, now)
 		w.current = m.AttemptID()
 		w.act(sched.Start, out)
@@ -178,7 +185,7 @@ func (w *Worker) noTask(now sched.Time, from sched.Addr, m *sched.Message, out *
 	if !dropped && !w.answers(from, m) {
 		return
 	}
-	w.recordState(m)
+	w.recordState(now, m)
 	w.enter(idle, now)
 	w.serve(now, out)
 }

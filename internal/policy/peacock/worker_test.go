@@ -264,3 +264,31 @@ func TestLaunchOfTheAttemptThatRanLast(t *testing.T) {
 		"Send to distributor 4: Report", "Send to distributor 4: GetTask job=00000000000000000000000000000001")
 	s.does(distributor, launch(s.w.seq), "Send to distributor 4: Refused", "Send to distributor 4: GetTask job=00000000000000000000000000000002")
 }
+
+// "Workers require to get the most recent shared state", and a predecessor may know of an
+// earlier one. What it knows of a later one counts.
+func TestTheMostRecentStateCounts(t *testing.T) {
+	s := newSlot(t)
+	s.now = 9 * second
+	s.probe(1, 2)
+	for _, c := range []struct{ age, want sched.Time }{{second, 0}, {-second, 1}, {0, 2}, {sched.MaxEstimate, 2}} {
+		told := s.w.state.load
+		other := sched.Load{Queued: told.Queued + 1, Work: told.Work}
+		s.step(worker(0), &sched.Message{Kind: sched.Rotated, Seq: s.w.rotation.received + 1, More: &sched.More{Load: other, Stamp: c.age}})
+		if got := s.w.state.load.Queued - roomy.load.Queued; got != int64(c.want) {
+			t.Errorf("after a state of age %d it is %d, want %d", c.age, got, c.want)
+		}
+	}
+	s.now += 2 * second
+	s.step(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 100, More: &sched.More{Load: sched.Load{Queued: 7}, Stamp: second}})
+	if s.w.state.load.Queued != 7 {
+		t.Errorf("a later state does not count: %+v", s.w.state.load)
+	}
+	s.now += 3 * second
+	s.step(worker(0), &sched.Message{Kind: sched.Rotated, Seq: 101, More: &sched.More{Probes: []sched.Probed{probe(8, 1, 0, 0)}, Load: sched.Load{Queued: 1}, Stamp: second}})
+	for _, a := range s.step(sched.Addr{}, tick(s.w.rotation.due)) {
+		if a.Kind == sched.Send && a.Msg.More != nil && a.Msg.More.Stamp != second {
+			t.Errorf("a state of 1 s is sent as one of %d ns", a.Msg.More.Stamp)
+		}
+	}
+}
