@@ -108,6 +108,9 @@ func (o *Options) run(ctx context.Context, c *cluster.Cluster) (*Result, error) 
 	var done atomic.Int64
 	samples := newSeries(c)
 	samples.every = cmp.Or(o.Every, SampleEvery)
+	if err := samples.sample(ctx, &done); err != nil { // before the first task, however soon the last one ends
+		return nil, err
+	}
 	all, running := errgroup.WithContext(ctx)
 	beside, end := context.WithCancel(running)
 	defer end()
