@@ -61,9 +61,9 @@ func TestDevWithFewDescriptors(t *testing.T) {
 		}
 		interrupted = append(interrupted, cmd)
 	}
-	await.Until(t, "some of them run", func() bool {
+	await.Until(t, "one of them runs", func() bool { // how many find a place depends on what else is open
 		list, err := os.ReadDir(begun)
-		return err == nil && len(list) >= 5
+		return err == nil && len(list) >= 1
 	})
 	for _, cmd := range interrupted {
 		_ = cmd.Process.Signal(os.Interrupt) // one that could not submit yet ends as well
